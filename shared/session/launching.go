@@ -1,0 +1,139 @@
+package session
+
+import "time"
+
+// launching decides for an attempt that has a name. Until its task's ARN is in the lease, RunTask may have been sent or not, and may land late.
+func launching(v View) Action {
+	if t, ok := v.own(); ok && t.Status != "MISSING" {
+		return found(v, t)
+	}
+	if v.Lease.TaskARN != "" {
+		if v.Tasks.Reading == Unread && v.Try.Kind == NotTried {
+			return ReadTasks{}
+		}
+		return alive(v)
+	}
+	return untasked(v)
+}
+
+// found decides for a launching lease whose task is known to ECS.
+func found(v View, t Task) Action {
+	l := v.Lease
+	switch {
+	case t.Exit != nil:
+		return v.exited(t)
+	case t.Status == "RUNNING":
+		to := v.to(Running)
+		to.TaskARN = t.ARN
+		return Save{To: to, Heal: v.broken(to.Capacity)}
+	case l.TaskARN == "":
+		to := v.to(Launching)
+		to.TaskARN, to.Reason = t.ARN, ""
+		return Save{To: to}
+	case v.Now.Sub(l.StateAt) > StartLimit:
+		return v.failed(Retry, "the task did not start within "+StartLimit.String())
+	}
+	return alive(v)
+}
+
+// broken names the choice again if its breaker is not closed.
+func (v View) broken(name string) string {
+	for _, c := range v.Terms.Capacity {
+		if c.Name == name && c.Breaker != Closed {
+			return name
+		}
+	}
+	return ""
+}
+
+// untasked decides for a launching lease without a task: send RunTask, or find out what became of it.
+func untasked(v View) Action {
+	l := v.Lease
+	switch v.Try.Kind {
+	case Accepted, Conflict:
+		if v.Try.ARN == "" { // the name is taken by something that cannot be named: take another name
+			return v.stop(Undecided, Interrupted, v.Try.Reason)
+		}
+		to := v.to(Launching)
+		to.TaskARN = v.Try.ARN
+		return Save{To: to}
+	case Unservable: // nor could it be built by anybody who tried before
+		s := v.stop(Refused, NoVerdict, v.Try.Reason)
+		s.To.LaunchUntil = time.Time{}
+		return s
+	case Granted:
+		return v.renewed()
+	case ClaimLost, ClaimUnknown:
+		return v.stop(Lost, NoVerdict, "the claim was lost during the launch")
+	case Declined:
+		if v.Tasks.Reading == Unread { // a refusal and a task have been seen together
+			return ReadTasks{}
+		}
+		if v.Tasks.Reading == Failing {
+			return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
+		}
+		return refused(v)
+	case Unclear:
+		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
+	}
+	if !v.Terms.Known || v.Terms.Draining {
+		return v.stop(Drained, NoVerdict, "the outpost is draining")
+	}
+	if v.renewDue() {
+		return Claim{}
+	}
+	if !l.NotBefore.IsZero() { // between two rounds
+		if v.Now.Before(l.NotBefore) {
+			return Wait{Until: l.NotBefore, Why: l.Reason}
+		}
+		to := v.to(Launching)
+		to.NotBefore, to.LaunchUntil = time.Time{}, v.Now.Add(LaunchWindow)
+		return Save{To: to}
+	}
+	if v.Now.Before(l.LaunchUntil) {
+		return RunTask{}
+	}
+	switch v.Tasks.Reading {
+	case Unread:
+		return ReadTasks{}
+	case Failing:
+		return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
+	}
+	return again(v, Retry, "it is unknown whether RunTask was accepted", "")
+}
+
+// refused goes on to the next capacity choice under the same attempt, so that a call which lands late meets its own name; after the last choice it pauses.
+func refused(v View) Action {
+	trip := ""
+	if v.Try.Breaker {
+		trip = v.Lease.Capacity
+	}
+	if next := v.Terms.nextChoice(v.Lease.Capacity); next != "" {
+		to := v.to(Launching)
+		to.Capacity, to.LaunchUntil, to.Reason = next, v.Now.Add(LaunchWindow), v.Try.Reason
+		return Save{To: to, Trip: trip}
+	}
+	return again(v, v.Try.Class, v.Try.Reason, trip)
+}
+
+// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget.
+func again(v View, class Class, why, trip string) Action {
+	if v.Lease.Failures+1 >= v.Terms.MaxFailures {
+		s := v.failed(class, why)
+		s.Trip, s.To.LaunchUntil = trip, v.fence()
+		return s
+	}
+	to := v.to(Launching)
+	to.Failures++
+	to.Capacity, to.Reason = v.Terms.nextChoice(""), why
+	to.NotBefore, to.LaunchUntil = v.Now.Add(pause(class, to.Failures)), v.fence()
+	return Save{To: to, Trip: trip}
+}
+
+// fence is the attempt's LaunchUntil after a round that gave no task: zero, that is nothing can land late, when all its calls were ours and refused.
+func (v View) fence() time.Time {
+	if v.Sole && v.Try.Kind == Declined {
+		return time.Time{}
+	}
+	return v.Lease.LaunchUntil
+}

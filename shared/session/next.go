@@ -1,0 +1,120 @@
+package session
+
+import "time"
+
+// Next answers with the one next thing to do for the session, given everything known of it. It is total: every View has an answer.
+func Next(v View) Action {
+	l := v.Lease
+	if l != nil && l.Schema > SchemaVersion {
+		return Wait{Why: "the lease was written by a newer version"}
+	}
+	if l == nil || l.State == None || l.State == Ended {
+		return unheld(v)
+	}
+	switch l.State {
+	case Reserved:
+		return reserved(v)
+	case Claimed:
+		return claimed(v)
+	case Launching:
+		return launching(v)
+	case Running:
+		return running(v)
+	case Stopping:
+		return stopping(v)
+	}
+	return Wait{Why: "the lease is in an unknown state: " + string(l.State)}
+}
+
+// to starts the next version of the lease in the given state.
+func (v View) to(s State) Lease {
+	l := *v.Lease
+	if l.State != s {
+		l.State, l.StateAt, l.Doubt = s, v.Now, Doubt{}
+	}
+	l.Schema, l.Rev, l.UpdatedAt = SchemaVersion, l.Rev+1, v.Now
+	return l
+}
+
+// holds writes what a claim just granted into the lease. The connect token is taken only by a lease that has not launched with another.
+func (l *Lease) holds(g Grant) { l.ClaimedAt, l.ClaimUntil = g.Began, g.Began.Add(g.Life) }
+
+// takes writes all that a claim granted into the lease.
+func (l *Lease) takes(g Grant) {
+	l.holds(g)
+	l.Ciphertext, l.GatewayURL, l.RemoteSHA = g.Ciphertext, g.GatewayURL, g.RemoteSHA
+}
+
+// renewAt is when less than half of the claim's life is left; zero when no claim is known.
+func (l *Lease) renewAt() time.Time {
+	if l.ClaimUntil.IsZero() {
+		return time.Time{}
+	}
+	return l.ClaimedAt.Add(l.ClaimUntil.Sub(l.ClaimedAt) / 2)
+}
+
+// renewDue says whether a claim that is still wanted must be renewed now.
+func (v View) renewDue() bool {
+	return !v.Lease.ClaimUntil.IsZero() && !v.Now.Before(v.Lease.renewAt())
+}
+
+// launch starts a new attempt in the first capacity choice that takes any.
+func (v View) launch(l Lease) Save {
+	l.State, l.StateAt, l.Doubt = Launching, v.Now, Doubt{}
+	l.Attempt++
+	l.TaskARN, l.Verdict, l.NotBefore, l.ConnectedAt = "", NoVerdict, time.Time{}, time.Time{}
+	l.LaunchUntil = v.Now.Add(LaunchWindow)
+	if l.Deadline.IsZero() {
+		l.Deadline = v.Now.Add(v.Terms.MaxAge)
+	}
+	l.Capacity = v.Terms.nextChoice("")
+	return Save{To: l}
+}
+
+// nextChoice is the first capacity choice after the named one whose breaker is not open; after "" the first of all, even if every breaker is open, since the
+// session already holds a claim. Empty when there is none.
+func (t Terms) nextChoice(after string) string {
+	passed := after == ""
+	for _, c := range t.Capacity {
+		if passed && c.Breaker != Opened {
+			return c.Name
+		}
+		passed = passed || c.Name == after
+	}
+	if after == "" && len(t.Capacity) > 0 {
+		return t.Capacity[0].Name
+	}
+	return ""
+}
+
+// own is the task of the lease's current attempt, if one was found.
+func (v View) own() (Task, bool) {
+	for _, t := range v.Tasks.List {
+		if t.AttemptID == v.Lease.AttemptID() || (t.ARN != "" && t.ARN == v.Lease.TaskARN) {
+			return t, true
+		}
+	}
+	return Task{}, false
+}
+
+// orphan is a live task of the session that the lease does not name, if there is one. It is stopped only when two sweeps saw it.
+func (v View) orphan() (Task, bool) {
+	for _, t := range v.Tasks.List {
+		named := v.Lease.Active() && (t.AttemptID == v.Lease.AttemptID() || t.ARN == v.Lease.TaskARN)
+		if t.Live() && !named {
+			return t, true
+		}
+	}
+	return Task{}, false
+}
+
+// seenTwice says whether an orphan's first sighting is long enough ago.
+func (v View) seenTwice(first time.Time) bool {
+	return !first.IsZero() && v.Now.Sub(first) >= OrphanAfter
+}
+
+// reapable is an orphan that was seen long enough and has not been told to stop.
+func (v View) reapable() (Task, bool) {
+	t, found := v.orphan()
+	return t, found && v.seenTwice(t.Orphan) && t.Desired != "STOPPED"
+}
