@@ -181,8 +181,9 @@ func (c *Client) retryAfter(header http.Header) time.Duration {
 	text := strings.TrimSpace(header.Get("Retry-After"))
 	var wait time.Duration
 	if seconds, err := strconv.ParseFloat(text, 64); err == nil {
-		wait = longestRetryAfter
-		if seconds < longestRetryAfter.Seconds() {
+		if seconds >= longestRetryAfter.Seconds() {
+			wait = longestRetryAfter
+		} else if seconds > 0 { // not so for NaN
 			wait = time.Duration(seconds * float64(time.Second))
 		}
 	} else if until, err := http.ParseTime(text); err == nil {
