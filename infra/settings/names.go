@@ -1,0 +1,30 @@
+package settings
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+)
+
+var illegal = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// longestName fits every kind of name below with room for what AWS adds.
+const longestName = 100
+
+// SafeName makes a name out of parts that is legal for ECS task families and capacity providers, at most 100 characters long. It begins with a word of our
+// own, since AWS refuses names that begin with aws, ecs or fargate, in any case, and ends with a hash, so that different parts never make the same name.
+func SafeName(parts ...string) string {
+	name, hash := "outposts", sha256.New()
+	for _, part := range parts {
+		name += "-" + illegal.ReplaceAllString(part, "-")
+		hash.Write([]byte(part + "\x00"))
+	}
+	suffix := "-" + hex.EncodeToString(hash.Sum(nil)[:4])
+	return name[:min(len(name), longestName-len(suffix))] + suffix
+}
+
+// Family is the ECS task definition family of an outpost: a name of its own in this stack, by which tasks are told from everybody else's.
+func (s *Settings) Family(o Outpost) string { return SafeName(s.StackName, o.ID) }
+
+// Parameter is the name of the SSM parameter that holds an outpost's configuration. SSM refuses names that begin with aws or ssm.
+func (s *Settings) Parameter(o Outpost) string { return "/outposts/" + s.StackName + "/" + o.ID }
