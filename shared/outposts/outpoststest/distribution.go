@@ -46,6 +46,7 @@ func (s *Server) distribute(w http.ResponseWriter, r *http.Request, fault Fault)
 	w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 	if fault.Kind == FaultCut {
 		_, _ = w.Write(body[:len(body)/2])
+		_ = http.NewResponseController(w).Flush()
 		panic(http.ErrAbortHandler)
 	}
 	_, _ = w.Write(body)
