@@ -27,6 +27,7 @@ func main() {
 	var cli struct {
 		Version kong.VersionFlag `help:"Print the version."`
 		Serve   serveCommand     `cmd:"" default:"1" help:"Serve the session that the environment describes (the default)."`
+		Doctor  doctorCommand    `cmd:"" help:"Check whether this machine is fit to serve a session, and say what to do if not."`
 	}
 	ctx := kong.Parse(&cli, kong.Name("outpost-worker"), kong.Vars{"version": version},
 		kong.Description("Serves one Devin session in the container it is started in."))
@@ -43,5 +44,14 @@ func (serveCommand) Run() error {
 	code := worker.Serve(ctx)
 	done()
 	os.Exit(int(code))
+	return nil
+}
+
+type doctorCommand struct {
+	JSON bool `name:"json" help:"Print JSON instead of a table."`
+}
+
+func (c doctorCommand) Run() error {
+	os.Exit(int(life.Doctor(context.Background(), os.Environ(), time.Now, os.Stdout, c.JSON)))
 	return nil
 }

@@ -82,6 +82,3 @@ func (w *Worker) run(ctx context.Context, c serve.Command, process string) (serv
 	limiter.Close()
 	return ending, err
 }
-
-// checkMachine is filled in below readiness
-func (w *Worker) checkMachine(context.Context) error { return nil }

@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// PeakMemory is the most memory that the container used at once, in bytes; outside a container, that of the largest process
+// PeakMemory is the most memory that the container used at once, in bytes; where it is not PID 1 of one, that of the largest process
 // of the session. Zero means unknown.
 func PeakMemory() int64 {
 	for _, file := range []string{"/sys/fs/cgroup/memory.peak", "/sys/fs/cgroup/memory/memory.max_usage_in_bytes"} {
 		text, err := os.ReadFile(file)
-		if err != nil {
+		if err != nil || os.Getpid() != 1 {
 			continue
 		}
 		if n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64); err == nil {

@@ -66,9 +66,24 @@ func (p Problems) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// Doctor is what a machine is checked for by hand, where there need not be a session.
+type Doctor struct {
+	Gateway    Gateway `env:"OUTPOST_GATEWAY_URL"` // empty: not checked
+	Static     Static  `env:"OUTPOST_STATIC_URL" envDefault:"https://static.devin.ai/devin-rs/remote"`
+	Workdir    Path    `env:"OUTPOST_WORKDIR" envDefault:"/workspace"`
+	ChromePath Path    `env:"DEVIN_CHROME_PATH"`
+	Proxy      Proxy   `env:"HTTPS_PROXY" secret:"true"`
+	GPU        string  `env:"NVIDIA_VISIBLE_DEVICES"`
+}
+
 // Parse reads the settings from environ ("NAME=value" each, as os.Environ gives them). Its error is a Problems.
-func Parse(environ []string) (Settings, error) {
-	var s Settings
+func Parse(environ []string) (Settings, error) { return parse[Settings](environ) }
+
+// ParseDoctor reads what a machine is to be checked for. Its error is a Problems.
+func ParseDoctor(environ []string) (Doctor, error) { return parse[Doctor](environ) }
+
+func parse[T any](environ []string) (T, error) {
+	var s, none T
 	given := env.ToMap(environ)
 	err := env.ParseWithOptions(&s, env.Options{Environment: given})
 	if err == nil {
@@ -76,17 +91,17 @@ func Parse(environ []string) (Settings, error) {
 	}
 	var all env.AggregateError
 	if !errors.As(err, &all) {
-		return Settings{}, Problems{{Variable: "the environment", Value: "unreadable", Want: err.Error()}}
+		return none, Problems{{Variable: "the environment", Value: "unreadable", Want: err.Error()}}
 	}
 	var problems Problems
 	for _, one := range all.Errors {
-		problems = append(problems, explain(one, given))
+		problems = append(problems, explain(one, reflect.TypeFor[T](), given))
 	}
-	return Settings{}, problems
+	return none, problems
 }
 
 // explain turns one error of the parser, which knows fields, into one that knows variables.
-func explain(err error, given map[string]string) Problem {
+func explain(err error, fields reflect.Type, given map[string]string) Problem {
 	if unset, ok := errors.AsType[env.VarIsNotSetError](err); ok {
 		return Problem{Variable: unset.Key, Want: "the orchestrator or the task definition must set it"}
 	}
@@ -97,7 +112,7 @@ func explain(err error, given map[string]string) Problem {
 	if !ok {
 		return Problem{Variable: "the environment", Value: "unreadable", Want: err.Error()}
 	}
-	field, _ := reflect.TypeFor[Settings]().FieldByName(parse.Name)
+	field, _ := fields.FieldByName(parse.Name)
 	name, _, _ := strings.Cut(field.Tag.Get("env"), ",")
 	value := "(not shown)"
 	if field.Tag.Get("secret") == "" {
@@ -118,10 +133,8 @@ func shown(value string) string {
 	return fmt.Sprintf("%q", value)
 }
 
-// WantsGPU reports whether this task was given a GPU. ECS and the CUDA images say so by NVIDIA_VISIBLE_DEVICES.
-func (s Settings) WantsGPU() bool { return WantsGPU(s.GPU) }
-
-// WantsGPU reads a value of NVIDIA_VISIBLE_DEVICES; NVIDIA documents "void" and "none" as "no GPU".
+// WantsGPU reports whether a task was given a GPU, from the value of its NVIDIA_VISIBLE_DEVICES: ECS and the CUDA images set
+// it, and NVIDIA documents "void" and "none" as "no GPU".
 func WantsGPU(visible string) bool {
 	return visible != "" && visible != "void" && visible != "none"
 }
