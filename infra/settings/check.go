@@ -11,18 +11,19 @@ import (
 
 // Patterns of AWS names; each is checked before AWS would, because CloudFormation reports one mistake a deployment.
 var (
-	stackName   = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
-	outpostID   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
-	vpcID       = regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`)
-	subnetID    = regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`)
-	groupID     = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
-	secretName  = regexp.MustCompile(`^[A-Za-z0-9/_+=.@-]{1,512}$`)
-	secretARN   = regexp.MustCompile(`^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$`)
-	keyARN      = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]+$`)
-	topicARN    = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]+$`)
-	roleARN     = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9+=,.@_/-]+$`)
-	imageRef    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./:@_-]{0,511}$`)
-	mailAddress = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
+	stackName    = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]{0,127}$`)
+	outpostID    = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,127}$`)
+	vpcID        = regexp.MustCompile(`^vpc-[0-9a-f]{8,17}$`)
+	subnetID     = regexp.MustCompile(`^subnet-[0-9a-f]{8,17}$`)
+	groupID      = regexp.MustCompile(`^sg-[0-9a-f]{8,17}$`)
+	secretName   = regexp.MustCompile(`^[A-Za-z0-9/_+=.@-]{1,512}$`)
+	secretARN    = regexp.MustCompile(`^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[A-Za-z0-9/_+=.@-]+-[A-Za-z0-9]{6}$`)
+	keyARN       = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:key/[A-Za-z0-9-]+$`)
+	topicARN     = regexp.MustCompile(`^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]+$`)
+	roleARN      = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9+=,.@_/-]+$`)
+	imageRef     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./:@_-]{0,511}$`)
+	absolutePath = regexp.MustCompile(`^/[^\x00]*$`)
+	mailAddress  = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
 )
 
 // retentionDays are the periods that CloudWatch Logs offers (PutRetentionPolicy).
@@ -33,7 +34,7 @@ var Endpoints = []Endpoint{"s3", "ecr.api", "ecr.dkr", "logs", "kms", "ssmmessag
 
 // maxOutposts keeps the functions' roles within the 10,240 characters of inline policy that a role has, and the parameters' names within the functions'
 // environment (4 KB in all), however long the names are.
-const maxOutposts = 10
+const maxOutposts = 8
 
 func oneOf[T ~string](problems *Problems, key string, value T, legal ...T) {
 	if !slices.Contains(legal, value) {
@@ -206,6 +207,12 @@ func (o *Outpost) check(problems *Problems, key string) {
 	oneOf(problems, key+".worker.mode", o.Worker.Mode, Auto, Remote, CLI)
 	address(problems, key+".worker.staticUrl", o.Worker.StaticURL, "https")
 	address(problems, key+".worker.httpsProxy", o.Worker.HTTPSProxy, "http", "https")
+	if o.Worker.PassTaskRole && o.TaskRole == "" {
+		problems.add("%s.worker.passTaskRole: true gives the session a role that may do nothing; name a taskRole of yours, or leave it out", key)
+	}
+	for name, path := range map[string]string{"workdir": o.Worker.Workdir, "setup": o.Worker.Setup, "chromePath": o.Worker.ChromePath, "sslCertFile": o.Worker.SSLCertFile} {
+		matches(problems, key+".worker."+name, path, absolutePath, "a path that starts with /")
+	}
 	checkTags(problems, key+".tags", o.Tags)
 }
 

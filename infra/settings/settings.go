@@ -76,7 +76,7 @@ type Outpost struct {
 	// Base image that worker/Dockerfile adds our worker to. Only without `image`.
 	BaseImage string `json:"baseImage"`
 
-	// ARN of a role of your own for the tasks. The agent in the session can use it. Empty: a role that may decrypt its own connect token and nothing else.
+	// ARN of a role of your own for the tasks; the stack's key lets it decrypt the outpost's connect tokens. Empty: a role that may do that and nothing else.
 	TaskRole string `json:"taskRole"`
 	// Security groups of your own that the tasks get besides the stack's.
 	SecurityGroups []string `json:"securityGroups"`
@@ -96,12 +96,14 @@ type Worker struct {
 	Workdir string `json:"workdir"`
 	// Unprivileged user that the session runs as. Empty: the worker's default.
 	User string `json:"user"`
-	// Command that runs before the session starts. Empty: none.
+	// Path of a script in the image that runs before the session starts. Empty: none.
 	Setup string `json:"setup"`
-	// Lets the session's user become root with sudo inside its container.
+	// Lets the session gain privileges inside its container, with sudo for example.
 	AllowSudo bool `json:"allowSudo"`
 	// Lets the session run as the worker's own user, which can then read the worker's secrets. Only for images that offer no other way.
 	AllowSameUser bool `json:"allowSameUser"`
+	// Lets the session use the task's role. Only makes sense with a `taskRole` of your own.
+	PassTaskRole bool `json:"passTaskRole"`
 	// Path of Chrome or Chromium in the image. Empty: Devin looks for it.
 	ChromePath string `json:"chromePath"`
 	// Tells Devin that the image has a desktop.

@@ -9,22 +9,22 @@ import (
 // newFunctionRole makes the role of one function, with what that function does and no more. poll sees sessions and offers them; only the other three, which
 // drive leases, can start and stop tasks; and only claim takes offers, which it must never send (Lambda would stop it as a loop).
 func (d *Deployment) newFunctionRole(name string, log logGroup) awsiam.CfnRole {
-	statements := append([]statement{log.write(), d.readConfiguration()}, d.readTokens()...)
+	statements := slices.Concat([]statement{log.write(), d.readConfiguration()}, d.readTokens(), d.readLeases())
 	switch name {
 	case "poll":
-		statements = append(statements, d.readLeases(), d.noteHealth(), d.sendOffers())
+		statements = append(statements, d.noteHealth(), d.sendOffers())
 	case "claim":
-		statements = append(statements, d.readLeases(), d.writeLeases(), d.takeOffers())
+		statements = append(statements, d.writeLeases(), d.takeOffers())
 		statements = append(statements, d.driveSessions()...)
 	default:
-		statements = append(statements, d.readLeases(), d.writeLeases(), d.sendOffers())
+		statements = append(statements, d.writeLeases(), d.sendOffers())
 		statements = append(statements, d.driveSessions()...)
 	}
 	if name == "observe" {
 		statements = append(statements, allow("KeepFailedEvents", []string{"sqs:SendMessage"}, []string{*d.queues.deadEvents.arn}, nil))
 	}
-	trust := conditions{"StringEquals": {"aws:SourceAccount": *d.Account()}}
-	return d.newRole(title(name)+"Role", "The function "+name+" of Devin outposts", "lambda.amazonaws.com", trust, statements...)
+	// Lambda documents no source account in this trust; only who may pass the role, in this account, can give it to a function.
+	return d.newRole(title(name)+"Role", "The function "+name+" of Devin outposts", "lambda.amazonaws.com", nil, statements...)
 }
 
 func (d *Deployment) readConfiguration() statement {
@@ -35,8 +35,11 @@ func (d *Deployment) readConfiguration() statement {
 	return allow("ReadConfiguration", []string{"ssm:GetParameters"}, parameters, nil)
 }
 
-func (d *Deployment) readLeases() statement {
-	return allow("ReadLeases", []string{"dynamodb:BatchGetItem", "dynamodb:GetItem", "dynamodb:Query"}, []string{*d.table.arn, *d.table.indexARN}, nil)
+func (d *Deployment) readLeases() []statement {
+	return []statement{
+		allow("ReadLeases", []string{"dynamodb:GetItem"}, []string{*d.table.arn}, nil),
+		allow("ListActiveLeases", []string{"dynamodb:Query"}, []string{*d.table.indexARN}, nil),
+	}
 }
 
 // noteHealth lets poll write how it fares and which outposts it has seen, but no lease and no slot.
@@ -46,7 +49,7 @@ func (d *Deployment) noteHealth() statement {
 }
 
 func (d *Deployment) writeLeases() statement {
-	return allow("WriteLeases", []string{"dynamodb:ConditionCheckItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}, []string{*d.table.arn}, nil)
+	return allow("WriteLeases", []string{"dynamodb:PutItem", "dynamodb:UpdateItem"}, []string{*d.table.arn}, nil)
 }
 
 func (d *Deployment) sendOffers() statement {

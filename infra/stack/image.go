@@ -28,6 +28,7 @@ func goarch(a settings.Architecture) string {
 // newImages gives each outpost its image. Those that are built are built once for each base and architecture, on the machine that deploys.
 func (d *Deployment) newImages() (images []image, repositories []string) {
 	built := map[[2]string]image{}
+	var assets string // the one repository that all built images go to; its ARN is another token each time it is asked for
 	for _, outpost := range d.settings.Outposts {
 		var img image
 		if outpost.Image != "" {
@@ -41,6 +42,10 @@ func (d *Deployment) newImages() (images []image, repositories []string) {
 				built[recipe] = d.buildImage(fmt.Sprintf("Image%d", len(built)), outpost.BaseImage, outpost.Architecture)
 			}
 			img = built[recipe]
+			if assets == "" {
+				assets = img.repository
+			}
+			img.repository = assets
 		}
 		images = append(images, img)
 		if img.repository != "" && !slices.Contains(repositories, img.repository) {

@@ -11,10 +11,12 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/infra/settings"
 )
 
-// The worker's container, and how long ECS gives it to stop, in seconds: the longest that Fargate offers.
+// The worker's container, and how long it has to stop, in seconds: ECS kills it after stopTimeout, the longest that Fargate offers, and so the worker ends
+// what it runs a little earlier.
 const (
 	containerName = "worker"
 	stopTimeout   = 120
+	stopSeconds   = stopTimeout - 10
 )
 
 // worker is what runs one outpost's sessions.
@@ -108,9 +110,10 @@ func (d *Deployment) workerEnvironment(outpost settings.Outpost) []any {
 		{"OUTPOST_ALLOW_SAME_USER", flag(w.AllowSameUser)},
 		{"OUTPOST_ALLOW_SUDO", flag(w.AllowSudo)},
 		{"OUTPOST_MODE", string(w.Mode)},
+		{"OUTPOST_PASS_TASK_ROLE", flag(w.PassTaskRole)},
 		{"OUTPOST_SETUP", w.Setup},
 		{"OUTPOST_STATIC_URL", w.StaticURL},
-		{"OUTPOST_STOP_SECONDS", strconv.Itoa(stopTimeout)},
+		{"OUTPOST_STOP_SECONDS", strconv.Itoa(stopSeconds)},
 		{"OUTPOST_USER", w.User},
 		{"OUTPOST_WORKDIR", w.Workdir},
 		{"SSL_CERT_FILE", w.SSLCertFile},
