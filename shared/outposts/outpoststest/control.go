@@ -1,6 +1,7 @@
 package outpoststest
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/rand"
 	"encoding/json"
@@ -18,7 +19,7 @@ type EnqueueOptions struct {
 	Kind          string          `json:"kind"`              // new (the default) or resume
 	Platform      string          `json:"platform"`          // empty = null, which stands for linux
 	RemoteSHA     string          `json:"remote_binary_sha"` // empty = null, the latest
-	NetworkPolicy json.RawMessage `json:"network_policy"`    // sent as it is; nil = absent
+	NetworkPolicy json.RawMessage `json:"network_policy"`    // JSON, sent as it is; nil = absent
 	Running       bool            `json:"running"`           // it counts as started while it waits
 }
 
@@ -36,13 +37,19 @@ func (s *Server) Enqueue(options EnqueueOptions) Session {
 // TryEnqueue puts a session into a queue. It fails on an outpost or a value
 // that the service does not know, and on a session id that was used before.
 func (s *Server) TryEnqueue(options EnqueueOptions) (Session, error) {
+	var policy bytes.Buffer
+	if options.NetworkPolicy != nil {
+		if err := json.Compact(&policy, options.NetworkPolicy); err != nil {
+			return Session{}, fmt.Errorf("enqueue session %s: network_policy: %w", options.SessionID, err)
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rec := &record{Session: Session{
 		ID:        cmp.Or(options.SessionID, "devin-"+strings.ToLower(rand.Text())),
 		OutpostID: cmp.Or(options.OutpostID, s.outposts[0]),
 		Kind:      cmp.Or(options.Kind, "new"), Platform: options.Platform, RemoteSHA: options.RemoteSHA,
-		NetworkPolicy: options.NetworkPolicy,
+		NetworkPolicy: policy.Bytes(),
 		Queued:        true, Phase: "pending", Status: "pending", EnqueuedAt: s.options.Now(),
 	}}
 	if options.Running {

@@ -2,6 +2,7 @@ package outpoststest
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
@@ -46,17 +47,17 @@ const (
 // Fault is something that goes wrong. Kinds that cannot happen to an operation
 // do nothing to it.
 type Fault struct {
-	Op        Op
-	Kind      FaultKind
-	SessionID string // empty = any
-	Times     int    // how often; 0 = until ClearFaults
+	Op        Op        `json:"op"`
+	Kind      FaultKind `json:"kind"`
+	SessionID string    `json:"session_id"` // empty = any
+	Times     int       `json:"times"`      // how often; 0 = until ClearFaults
 	// LaterPages spares list requests without a cursor: the first page comes,
 	// the second does not.
-	LaterPages bool
+	LaterPages bool `json:"later_pages"`
 
-	Status     int           // of FaultStatus; 0 = 503
-	RetryAfter string        // of FaultStatus: the header, when not empty
-	Delay      time.Duration // of FaultDelay
+	Status     int           `json:"status"`      // of FaultStatus; 0 = 503
+	RetryAfter string        `json:"retry_after"` // of FaultStatus: the header, when not empty
+	Delay      time.Duration `json:"-"`           // of FaultDelay
 }
 
 var faultOps = map[FaultKind][]Op{
@@ -68,10 +69,14 @@ var faultOps = map[FaultKind][]Op{
 	FaultStatus: nil, FaultDelay: nil, FaultHangUp: nil, // fit every operation
 }
 
-// Known says whether the fault's kind exists and can happen to its operation.
+var ops = []Op{OpAny, OpList, OpWatch, OpGet, OpClaim, OpRelease, OpOutposts, OpGateway, OpDistribution}
+
+// Known says whether the fault's operation and kind exist and fit each other,
+// and its numbers make sense.
 func (f Fault) Known() bool {
 	fits, exists := faultOps[f.Kind]
-	return exists && (fits == nil || f.Op == OpAny || slices.Contains(fits, f.Op))
+	return exists && slices.Contains(ops, f.Op) && (fits == nil || f.Op == OpAny || slices.Contains(fits, f.Op)) &&
+		f.Times >= 0 && (f.Status == 0 || f.Status >= 200 && f.Status <= 599)
 }
 
 // Fault switches a fault on. Faults that fit the same call happen in the order
@@ -79,7 +84,7 @@ func (f Fault) Known() bool {
 // It panics when the fault is not Known.
 func (s *Server) Fault(fault Fault) {
 	if !fault.Known() {
-		panic("outpoststest: " + string(fault.Kind) + " cannot happen to " + string(fault.Op))
+		panic(fmt.Sprintf("outpoststest: no such fault: %+v", fault))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -63,6 +63,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET "+collection, s.faulty(OpOutposts, none, s.api(s.listOutposts, "first", "after")))
 	mux.HandleFunc("GET /gateway", s.faulty(OpGateway, func(r *http.Request) string { return r.URL.Query().Get("session") }, s.gateway))
 	mux.HandleFunc("GET "+remotePath+"/{file}", s.faulty(OpDistribution, none, s.distribute))
+	s.routeControl(mux)
 	return mux
 }
 
@@ -95,7 +96,3 @@ func (s *Server) authorized(r *http.Request) bool {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return bearer && token == s.Token()
 }
-
-// Authorized says whether the request carries the account token, for handlers
-// that stand beside the API.
-func (s *Server) Authorized(r *http.Request) bool { return s.authorized(r) }
