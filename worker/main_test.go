@@ -39,7 +39,7 @@ var (
 
 func TestMain(m *testing.M) {
 	if role := os.Getenv("OUTPOST_TEST_ROLE"); role != "" {
-		panic(role)
+		os.Exit(play(role))
 	}
 	os.Exit(withShared(m.Run))
 }
@@ -140,7 +140,7 @@ const commitUnderTest = "0123456789ab"
 // newBench prepares a worker whose remote is a shell script; it runs as the tests' own user.
 func newBench(t testing.TB, script string) *bench {
 	t.Helper()
-	b := &bench{t: t, work: filepath.Join(t.TempDir(), "work"), token: "connect-" + strings.ReplaceAll(t.Name(), "/", "-"), sha: commitUnderTest, remotes: map[string][]byte{}}
+	b := &bench{t: t, work: filepath.Join(openDir(t), "work"), token: "connect-" + strings.ReplaceAll(t.Name(), "/", "-"), sha: commitUnderTest, remotes: map[string][]byte{}}
 	b.offer([]byte("#!/bin/sh\n" + script + "\n"))
 	static := httptest.NewServer(http.HandlerFunc(b.serveFile))
 	t.Cleanup(static.Close)
@@ -160,6 +160,20 @@ func newBench(t testing.TB, script string) *bench {
 		"OUTPOST_STOP_SECONDS": "5", "OUTPOST_ALLOW_SAME_USER": "true",
 	}
 	return b
+}
+
+// openDir makes a directory that every user may enter, unlike t.TempDir's.
+func openDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "worker-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // offer puts a remote into the distribution, with its checksum.

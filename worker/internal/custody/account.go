@@ -92,50 +92,37 @@ func fromUser(u *user.User) (Account, error) {
 	return account, nil
 }
 
-// Create adds a user called name, with a group and a home of its own and no password, to the machine whose /etc is etc. It
-// writes the files itself, since an image may hold no useradd. Its id is the first free one from 1000 on.
-func Create(etc, homes, name string) (Account, error) {
+// Create adds a user called name, with a group and a home of its own and no password, to the machine whose /etc is etc and
+// whose homes are in homes. It writes the files itself, since an image may hold no useradd. The id is the first free one from
+// 1000 on.
+func Create(etc, homes, name string) error {
 	taken, err := idsIn(filepath.Join(etc, "passwd"), filepath.Join(etc, "group"))
 	if err != nil {
-		return Account{}, fmt.Errorf("create user %s: %w", name, err)
+		return fmt.Errorf("create user %s: %w", name, err)
 	}
-	id := uint32(1000)
+	id := 1000
 	for taken[id] {
 		id++
 	}
-	a := Account{Name: name, UID: id, GID: id, Home: filepath.Join(homes, name)}
-	shell := "/bin/sh"
+	home, shell := filepath.Join(homes, name), "/bin/sh"
 	if _, err := os.Stat("/bin/bash"); err == nil {
 		shell = "/bin/bash"
 	}
-	lines := []struct {
-		file, line string
-		optional   bool
-	}{
-		{"group", fmt.Sprintf("%s:x:%d:", name, id), false},
-		{"passwd", fmt.Sprintf("%s:x:%d:%d::%s:%s", name, id, id, a.Home, shell), false},
-		{"shadow", fmt.Sprintf("%s:*:::::::", name), true}, // without a line in it, PAM refuses sudo
+	err = errors.Join(
+		appendLine(filepath.Join(etc, "group"), fmt.Sprintf("%s:x:%d:", name, id), false),
+		appendLine(filepath.Join(etc, "passwd"), fmt.Sprintf("%s:x:%d:%d::%s:%s", name, id, id, home, shell), false),
+		appendLine(filepath.Join(etc, "shadow"), name+":*:::::::", true), // without a line in it, PAM refuses sudo
+		os.MkdirAll(home, 0o755),
+		os.Lchown(home, id, id))
+	if err != nil {
+		return fmt.Errorf("create user %s: %w", name, err)
 	}
-	for _, l := range lines {
-		if err := appendLine(filepath.Join(etc, l.file), l.line, l.optional); err != nil {
-			return Account{}, fmt.Errorf("create user %s: %w", name, err)
-		}
-	}
-	if err := os.MkdirAll(homes, 0o755); err != nil {
-		return Account{}, fmt.Errorf("create user %s: %w", name, err)
-	}
-	if err := os.Mkdir(a.Home, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return Account{}, fmt.Errorf("create user %s: %w", name, err)
-	}
-	if err := os.Lchown(a.Home, int(id), int(id)); err != nil {
-		return Account{}, fmt.Errorf("create user %s: %w", name, err)
-	}
-	return a, nil
+	return nil
 }
 
 // idsIn collects the ids (third column) in files as /etc/passwd and /etc/group have them.
-func idsIn(files ...string) (map[uint32]bool, error) {
-	taken := map[uint32]bool{}
+func idsIn(files ...string) (map[int]bool, error) {
+	taken := map[int]bool{}
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -147,8 +134,8 @@ func idsIn(files ...string) (map[uint32]bool, error) {
 		for scanner.Scan() {
 			columns := strings.Split(scanner.Text(), ":")
 			if len(columns) > 2 {
-				if id, err := strconv.ParseUint(columns[2], 10, 32); err == nil {
-					taken[uint32(id)] = true
+				if id, err := strconv.Atoi(columns[2]); err == nil {
+					taken[id] = true
 				}
 			}
 		}

@@ -17,7 +17,7 @@ func (w *Worker) hideSecrets() {
 	for _, pair := range w.Environ {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
-		case "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN":
+		case "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN":
 			w.Secrets.Add(value)
 		case "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy":
 			if u, err := url.Parse(value); err == nil && u.User != nil {
@@ -50,7 +50,10 @@ func (w *Worker) becomeAccount(context.Context) error {
 		return fmt.Errorf("there is no user %s: create it, or name another by OUTPOST_USER", name)
 	}
 	if !found {
-		if account, err = custody.Create("/etc", "/home", name); err != nil {
+		if err := custody.Create("/etc", "/home", name); err != nil {
+			return err
+		}
+		if account, _, err = custody.Find(name); err != nil { // with the groups that the image names it in
 			return err
 		}
 		w.Log.Info("user created", "user", account.Name, "uid", account.UID)
