@@ -70,6 +70,7 @@ func (d *Dynamo) Noted(ctx context.Context) ([]string, error) {
 // healthItem is the health of an outpost as it is stored, but for the breakers, each of which has an attribute of its own.
 type healthItem struct {
 	LastPoll  string   `dynamodbav:"last_poll"`
+	Waiting   string   `dynamodbav:"waiting"`
 	Heartbeat string   `dynamodbav:"heartbeat"`
 	Memo      memoItem `dynamodbav:"memo"`
 }
@@ -79,6 +80,7 @@ type memoItem struct {
 	Mismatches int               `dynamodbav:"mismatches,omitempty"`
 	SlotsUsed  int               `dynamodbav:"slots_used,omitempty"`
 	NextClaims string            `dynamodbav:"next_claims,omitempty"`
+	Resume     string            `dynamodbav:"resume,omitempty"`
 }
 
 type breakerItem struct {
@@ -97,8 +99,8 @@ func (d *Dynamo) Health(ctx context.Context, outpostID string) (Health, error) {
 	if err := attributevalue.UnmarshalMap(row, &it); err != nil {
 		return Health{}, fmt.Errorf("read health of outpost %s: %w", outpostID, err)
 	}
-	h := Health{LastPoll: moment(it.LastPoll), Heartbeat: moment(it.Heartbeat),
-		Memo: Memo{Mismatches: it.Memo.Mismatches, SlotsUsed: it.Memo.SlotsUsed, NextClaims: moment(it.Memo.NextClaims)}}
+	h := Health{LastPoll: moment(it.LastPoll), Waiting: moment(it.Waiting), Heartbeat: moment(it.Heartbeat),
+		Memo: Memo{Mismatches: it.Memo.Mismatches, SlotsUsed: it.Memo.SlotsUsed, NextClaims: moment(it.Memo.NextClaims), Resume: it.Memo.Resume}}
 	for k, at := range it.Memo.Orphans {
 		if h.Memo.Orphans == nil {
 			h.Memo.Orphans = map[string]time.Time{}
@@ -123,8 +125,9 @@ func (d *Dynamo) Health(ctx context.Context, outpostID string) (Health, error) {
 }
 
 // Polled implements [Store].
-func (d *Dynamo) Polled(ctx context.Context, outpostID string, at time.Time) error {
-	return d.set(ctx, healthKey(outpostID), "last_poll", when(at))
+func (d *Dynamo) Polled(ctx context.Context, outpostID string, at, waiting time.Time) error {
+	return d.update(ctx, healthKey(outpostID), "SET #at = :at, #waiting = :waiting", "", map[string]string{"#at": "last_poll", "#waiting": "waiting"},
+		attributes{":at": when(at), ":waiting": when(waiting)})
 }
 
 // Beat implements [Store].
@@ -134,7 +137,7 @@ func (d *Dynamo) Beat(ctx context.Context, outpostID string, at time.Time) error
 
 // Swept implements [Store].
 func (d *Dynamo) Swept(ctx context.Context, outpostID string, m Memo) error {
-	it := memoItem{Mismatches: m.Mismatches, SlotsUsed: m.SlotsUsed, NextClaims: text(m.NextClaims)}
+	it := memoItem{Mismatches: m.Mismatches, SlotsUsed: m.SlotsUsed, NextClaims: text(m.NextClaims), Resume: m.Resume}
 	for k, at := range m.Orphans {
 		if it.Orphans == nil {
 			it.Orphans = map[string]string{}

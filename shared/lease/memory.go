@@ -189,8 +189,8 @@ func (m *Memory) Health(_ context.Context, outpostID string) (Health, error) {
 }
 
 // Polled implements [Store].
-func (m *Memory) Polled(_ context.Context, outpostID string, at time.Time) error {
-	return m.change(outpostID, func(h *Health) error { h.LastPoll = at.UTC(); return nil })
+func (m *Memory) Polled(_ context.Context, outpostID string, at, waiting time.Time) error {
+	return m.change(outpostID, func(h *Health) error { h.LastPoll, h.Waiting = at.UTC(), waiting.UTC(); return nil })
 }
 
 // Beat implements [Store].

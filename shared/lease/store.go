@@ -50,8 +50,8 @@ type Store interface {
 
 	// Health reads what is known of the outpost's health.
 	Health(ctx context.Context, outpostID string) (Health, error)
-	// Polled notes that a listing of the outpost succeeded.
-	Polled(ctx context.Context, outpostID string, at time.Time) error
+	// Polled notes that a listing of the outpost succeeded, and since when the oldest session waits that could be taken; zero = none waits.
+	Polled(ctx context.Context, outpostID string, at, waiting time.Time) error
 	// Beat notes that an invocation of poll has begun.
 	Beat(ctx context.Context, outpostID string, at time.Time) error
 	// Swept replaces what sweep remembers from run to run.
@@ -73,6 +73,7 @@ type Counter struct {
 // Health is what is known of an outpost's health; zero values where nothing is.
 type Health struct {
 	LastPoll  time.Time // the last listing that succeeded
+	Waiting   time.Time // since when, at that listing, the oldest session waited that could be taken; zero = none
 	Heartbeat time.Time // the last start of poll
 	Breakers  map[string]Breaker
 	Memo      Memo
@@ -91,4 +92,5 @@ type Memo struct {
 	Mismatches int                  // sweeps in a row that counted other than the counter, which stood still
 	SlotsUsed  int                  // the counter at the last mismatch
 	NextClaims time.Time            // when the claims are listed next
+	Resume     string               // the session to begin with, since the last run had no time for it; empty = any
 }

@@ -29,6 +29,9 @@ func (e Entry) Unclaimable(t Terms) string {
 	return ""
 }
 
+// Claimable says whether the entry waits for a worker, of whatever kind.
+func (e Entry) Claimable() bool { return e.Reading == Present && e.Phase == PhasePending && e.waits() }
+
 // waits says whether the session wants a worker.
 func (e Entry) waits() bool { return e.Status == StatusPending || e.Status == StatusRunning }
 

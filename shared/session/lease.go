@@ -67,23 +67,23 @@ type Lease struct {
 	Failures int    // attempts that failed since the reservation or since ten connected minutes
 	GaveUps  int    // consecutive reservations that ended gave_up or refused; sets NotBefore
 
-	TaskARN       string
-	Capacity      string    // name of the capacity choice of this attempt
-	ClaimedAt     time.Time // when the claim was last made or renewed, from before the call
-	ClaimUntil    time.Time // ClaimedAt plus the claim's life; zero = no claim of ours is known
-	Ciphertext    string    // the connect token, encrypted, base64
-	GatewayURL    string
-	RemoteSHA     string    // commit of devin-remote that the session pins; empty = latest
-	LaunchUntil   time.Time // no RunTask of this attempt is sent after it
-	Deadline      time.Time // the session's maximum age is reached
-	NotBefore     time.Time // stopping: no relaunch before; ended: no reservation before
-	ConnectedAt   time.Time // when this attempt's worker was first seen serving; zero = not yet
-	Doubt         Doubt     // evidence that needs more than one read
-	ReservedAt    time.Time
-	StateAt       time.Time // when State was entered
-	UpdatedAt     time.Time
-	EndedAt       time.Time
-	ExpiresAt     time.Time // only on ended leases: when the row may be deleted
+	TaskARN     string
+	Capacity    string    // name of the capacity choice of this attempt
+	ClaimedAt   time.Time // when the claim was last made or renewed, from before the call
+	ClaimUntil  time.Time // ClaimedAt plus the claim's life; zero = no claim of ours is known
+	Ciphertext  string    // the connect token, encrypted, base64
+	GatewayURL  string
+	RemoteSHA   string    // commit of devin-remote that the session pins; empty = latest
+	LaunchUntil time.Time // no RunTask of this attempt is sent after it
+	Deadline    time.Time // the session's maximum age is reached
+	NotBefore   time.Time // stopping: no relaunch before; ended: no reservation before
+	ConnectedAt time.Time // when this attempt's worker was first seen serving; zero = not yet
+	Doubt       Doubt     // evidence that needs more than one read
+	ReservedAt  time.Time
+	StateAt     time.Time // when State was entered
+	UpdatedAt   time.Time
+	EndedAt     time.Time
+	ExpiresAt   time.Time // only on ended leases: when the row may be deleted
 }
 
 // Active says whether the lease holds a slot.

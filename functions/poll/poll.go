@@ -1,0 +1,131 @@
+// Package poll finds waiting sessions and offers them. Its listing is the truth of what waits; everything faster than it is only a hint.
+package poll
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"time"
+
+	"github.com/devin-outposts/devin-outposts-aws/events"
+	"github.com/devin-outposts/devin-outposts-aws/functions"
+	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
+	"github.com/devin-outposts/devin-outposts-aws/shared/session"
+	"github.com/devin-outposts/devin-outposts-aws/shared/telemetry"
+)
+
+// Handler serves the schedule; it ignores its payload.
+type Handler struct{ functions.Kit }
+
+// outpostsAtOnce bounds how many outposts are listed in parallel.
+const outpostsAtOnce = 16
+
+// Handle lists every outpost and offers what can be taken. One outpost's fault keeps no other back.
+func (h Handler) Handle(ctx context.Context) error {
+	run, err := h.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, o := range run.Configured {
+		ids = append(ids, o.ID)
+	}
+	if err := h.Store.Note(ctx, ids...); err != nil {
+		return err
+	}
+	errs := make([]error, len(ids))
+	h.FanOut(len(ids), outpostsAtOnce, func(i int) {
+		if _, errs[i] = Offer(ctx, run, ids[i]); errs[i] != nil {
+			h.Log.Error("poll failed", "outpost_id", ids[i], "error", errs[i].Error())
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots. It answers the entries that could be
+// taken, oldest first, offered or not.
+func Offer(ctx context.Context, run *functions.Run, outpostID string) ([]session.Entry, error) {
+	o, err := run.Outpost(ctx, outpostID)
+	if err != nil {
+		return nil, err
+	}
+	if o.Config == nil {
+		return nil, nil
+	}
+	now := run.Clock.Now()
+	waiting, err := Waiting(ctx, run, o)
+	if err != nil {
+		run.Metrics.Count(outpostID, telemetry.PollFailed, 1)
+		if errors.Is(err, outposts.ErrUnauthorized) {
+			run.Metrics.Count(outpostID, telemetry.TokenRejected, 1)
+		}
+		return nil, fmt.Errorf("list outpost %s: %w", outpostID, err)
+	}
+	var since time.Time
+	if len(waiting) > 0 {
+		since = waiting[0].CreatedAt
+		run.Metrics.Time(outpostID, telemetry.OldestWaiting, max(0, now.Sub(since)))
+	}
+	list := make([]events.Offer, 0, o.Free())
+	for _, e := range waiting[:min(len(waiting), o.Free())] {
+		list = append(list, events.NewOffer(outpostID, e.SessionID, now))
+	}
+	if err := run.Offers.Send(ctx, list); err != nil {
+		return waiting, err
+	}
+	run.Metrics.Count(outpostID, telemetry.Offered, len(list))
+	run.Metrics.Count(outpostID, telemetry.PollSucceeded, 1)
+	if len(list) > 0 {
+		run.Log.Info("sessions offered", "outpost_id", outpostID, "waiting", len(waiting), "free", o.Free(), "offered", len(list))
+	}
+	return waiting, run.Store.Polled(ctx, outpostID, now, since)
+}
+
+// Waiting lists the sessions of an outpost that could be taken, oldest first: those without a live lease and without a not-before in the future.
+func Waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]session.Entry, error) {
+	now := run.Clock.Now()
+	listing, err := o.Fleet.List(ctx, outposts.ListQuery{Outpost: o.ID, Phase: outposts.PhasePending})
+	if err != nil {
+		return nil, err
+	}
+	skipped := len(listing.Skipped)
+	for _, s := range listing.Skipped {
+		run.Log.Warn("entry skipped", "outpost_id", o.ID, "session_id", s.SessionID, "reason", s.Reason)
+	}
+	var able []session.Entry
+	for _, raw := range listing.Entries {
+		e := drive.Entry(raw, now)
+		if e.OutpostID != o.ID {
+			continue
+		}
+		if why := e.Unclaimable(o.Terms); why == "" {
+			able = append(able, e)
+		} else if e.Claimable() {
+			skipped++
+		}
+	}
+	run.Metrics.Count(o.ID, telemetry.Skipped, skipped)
+	sort.SliceStable(able, func(i, j int) bool { return able[i].CreatedAt.Before(able[j].CreatedAt) })
+	held := map[string]bool{}
+	if len(able) > 0 {
+		if err := run.Store.Active(ctx, o.ID, func(l session.Lease) error { held[l.SessionID] = true; return nil }); err != nil {
+			return nil, err
+		}
+	}
+	var waiting []session.Entry
+	for _, e := range able {
+		if held[e.SessionID] || len(waiting) > o.Free() { // one more than can be offered tells that sessions wait for slots
+			continue
+		}
+		l, err := run.Store.Get(ctx, e.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		if !l.Active() && (l == nil || !now.Before(l.NotBefore)) {
+			waiting = append(waiting, e)
+		}
+	}
+	return waiting, nil
+}

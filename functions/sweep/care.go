@@ -1,0 +1,122 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"time"
+
+	"github.com/devin-outposts/devin-outposts-aws/functions/poll"
+	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
+	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
+	"github.com/devin-outposts/devin-outposts-aws/shared/session"
+	"github.com/devin-outposts/devin-outposts-aws/shared/telemetry"
+)
+
+// How long a lease may stay in a passing state before somebody should look.
+const (
+	stuckReserving = 15 * time.Minute
+	stuckLaunching = session.StartLimit + 15*time.Minute
+	stuckStopping  = 45 * time.Minute
+)
+
+// watch reports a lease that is stuck.
+func (s *sweep) watch(l session.Lease) {
+	limit := map[session.State]time.Duration{session.Reserved: stuckReserving, session.Claimed: stuckReserving,
+		session.Launching: stuckLaunching, session.Stopping: stuckStopping}[l.State]
+	if age := s.Clock.Now().Sub(l.StateAt); limit > 0 && age > limit {
+		s.Log.Error("lease stuck", "session_id", l.SessionID, "outpost_id", l.OutpostID, "state", string(l.State), "for", age.String(), "reason", l.Reason)
+		s.Metrics.Count(l.OutpostID, telemetry.LeasesStuck, 1)
+	}
+}
+
+// mismatchesNeeded is how many sweeps in a row must count other than the counter, while it stands still, before it is corrected: the index may lag.
+const mismatchesNeeded = 3
+
+// checkSlots compares the slot counter with the leases.
+func (s *sweep) checkSlots(ctx context.Context) {
+	c, err := s.Store.Counter(ctx, s.o.ID)
+	if err != nil {
+		s.Log.Warn("slots not checked", "outpost_id", s.o.ID, "error", err.Error())
+		return
+	}
+	active := len(s.leases)
+	switch {
+	case c.SlotsUsed == active:
+		s.memo.Mismatches, s.memo.SlotsUsed = 0, 0
+		return
+	case s.memo.Mismatches > 0 && s.memo.SlotsUsed == c.SlotsUsed:
+		s.memo.Mismatches++
+	default:
+		s.memo.Mismatches, s.memo.SlotsUsed = 1, c.SlotsUsed
+	}
+	if s.memo.Mismatches < mismatchesNeeded {
+		return
+	}
+	err = s.Store.CorrectSlots(ctx, s.o.ID, c.SlotsUsed, active)
+	if err != nil && !errors.Is(err, lease.ErrLost) {
+		s.Log.Warn("slots not corrected", "outpost_id", s.o.ID, "error", err.Error())
+		return
+	}
+	s.memo.Mismatches, s.memo.SlotsUsed = 0, 0
+	if err == nil {
+		s.Log.Error("slots corrected", "outpost_id", s.o.ID, "from", c.SlotsUsed, "to", active)
+		s.Metrics.Count(s.o.ID, telemetry.SlotsCorrected, 1)
+	}
+}
+
+// remember writes what the next sweep needs, if it changed.
+func (s *sweep) remember(ctx context.Context) error {
+	old := s.o.Health.Memo
+	same := maps.Equal(old.Orphans, s.memo.Orphans) && old.Mismatches == s.memo.Mismatches && old.SlotsUsed == s.memo.SlotsUsed &&
+		old.NextClaims.Equal(s.memo.NextClaims) && old.Resume == s.memo.Resume
+	if same {
+		return nil
+	}
+	return s.Store.Swept(ctx, s.o.ID, s.memo)
+}
+
+// When sweep does the work of others, and how much of claim's.
+const (
+	pollDead   = 3 * time.Minute
+	claimDead  = 3 * time.Minute
+	mostClaims = 20
+)
+
+// standIn lists and offers when poll has not for a while, and takes sessions itself when they wait long beside free slots.
+func (s *sweep) standIn(ctx context.Context) error {
+	now := s.Clock.Now()
+	if s.o.Config == nil || s.run.OutOfTime() {
+		return nil
+	}
+	h := s.o.Health
+	polled := now.Sub(h.LastPoll) < pollDead
+	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= claimDead && s.o.Free() > 0
+	if polled && !slow {
+		return nil
+	}
+	waiting, err := poll.Offer(ctx, s.run, s.o.ID)
+	if err != nil {
+		return err
+	}
+	if !polled && len(waiting) > 0 {
+		s.Log.Error("poll does not list, sweep does", "outpost_id", s.o.ID, "last", h.LastPoll)
+		s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
+	}
+	var overdue []session.Entry
+	for _, e := range waiting {
+		if !e.CreatedAt.IsZero() && now.Sub(e.CreatedAt) >= claimDead && len(overdue) < min(mostClaims, s.o.Free()) {
+			overdue = append(overdue, e)
+		}
+	}
+	if len(overdue) == 0 {
+		return nil
+	}
+	s.Log.Error("claim does not take sessions, sweep does", "outpost_id", s.o.ID, "sessions", len(overdue))
+	s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
+	errs := make([]error, len(overdue))
+	s.FanOut(len(overdue), sessionsAtOnce, func(i int) {
+		errs[i] = s.run.Driver.Drive(ctx, drive.Job{SessionID: overdue[i].SessionID, Outpost: s.o.Outpost, Entry: overdue[i], Until: s.run.Until}).Err
+	})
+	return errors.Join(errs...)
+}
