@@ -94,7 +94,7 @@ func checkBuilt(dist string, s settings.Settings) error {
 		if err != nil {
 			return fmt.Errorf("read built file %s (run `%s` first): %w", path, remedy, err)
 		}
-		defer file.Close() //nolint:errcheck // only read
+		defer file.Close()
 		if file.Machine != machines[wanted] {
 			return fmt.Errorf("%s is built for %v, but is to run on %s: run `%s`", path, file.Machine, wanted, remedy)
 		}

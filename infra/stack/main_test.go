@@ -69,7 +69,7 @@ func TestMain(m *testing.M) {
 		if err != nil {
 			panic(err)
 		}
-		defer os.RemoveAll(dist) //nolint:errcheck // a temporary folder
+		defer os.RemoveAll(dist)
 		for _, architecture := range []settings.Architecture{settings.ARM64, settings.X64} {
 			stubDist(filepath.Join(dist, string(architecture)), architecture)
 		}
