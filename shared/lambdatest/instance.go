@@ -83,7 +83,7 @@ func (f *Function) start() (*instance, error) {
 func (i *instance) wait() Report {
 	i.cmd.Wait() //nolint:errcheck // the state says it all
 	close(i.exited)
-	i.server.Close() //nolint:errcheck // nobody is left to talk to
+	i.server.Close() // nobody is left to talk to
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	report := Report{Init: i.init, Invocations: i.answered, ExitCode: i.cmd.ProcessState.ExitCode()}
@@ -97,7 +97,7 @@ func (i *instance) wait() Report {
 }
 
 func (i *instance) kill() {
-	i.cmd.Process.Kill() //nolint:errcheck // it may have ended by itself
+	i.cmd.Process.Kill() // it may have ended by itself
 }
 
 // run hands one invocation to the process and waits for what comes of it.
