@@ -35,28 +35,33 @@ type answer struct {
 	token  Secret // the token it was asked with
 }
 
-// do makes the call, and once more with a reloaded token when the first one is
-// refused. Its errors are final for the caller: ErrUnauthorized,
+// do makes the call. Its errors are final for the caller: ErrUnauthorized,
 // *RateLimitedError, *TemporaryError, or a request that cannot be built.
 func (c *Client) do(ctx context.Context, call call) (answer, error) {
+	return c.authorized(ctx, call.op, func(token Secret) (answer, error) { return c.exchange(ctx, call, token) })
+}
+
+// authorized tries with the account token, and once more with a reloaded one
+// when the first is refused.
+func (c *Client) authorized(ctx context.Context, op string, try func(Secret) (answer, error)) (answer, error) {
 	token, err := c.token(ctx, "")
 	if err != nil {
-		return answer{}, fmt.Errorf("%s: read the account token: %w", call.op, err)
+		return answer{}, fmt.Errorf("%s: read the account token: %w", op, err)
 	}
-	got, err := c.exchange(ctx, call, token)
+	got, err := try(token)
 	if err != nil || !refused(got.status) {
 		return got, err
 	}
 	fresh, err := c.token(ctx, token)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s: reload the account token after it was refused: %w", call.op, err)
+		return answer{}, fmt.Errorf("%s: reload the account token after it was refused: %w", op, err)
 	}
 	if fresh != token {
-		if got, err = c.exchange(ctx, call, fresh); err != nil || !refused(got.status) {
+		if got, err = try(fresh); err != nil || !refused(got.status) {
 			return got, err
 		}
 	}
-	return answer{}, fmt.Errorf("%s (%d%s): %w", call.op, got.status, got.detail(), ErrUnauthorized)
+	return answer{}, fmt.Errorf("%s (%d%s): %w", op, got.status, got.detail(), ErrUnauthorized)
 }
 
 func refused(status int) bool {
@@ -75,6 +80,12 @@ func (c *Client) exchange(ctx context.Context, call call, token Secret) (answer,
 		return answer{}, &TemporaryError{Op: call.op, Err: withoutURL(err)}
 	}
 	defer func() { _ = response.Body.Close() }()
+	return c.read(call, response, token)
+}
+
+// read reads an answer to its end, and turns the statuses that mean the same
+// for every operation into errors.
+func (c *Client) read(call call, response *http.Response, token Secret) (answer, error) {
 	limit := call.maxBytes
 	if response.StatusCode >= 300 {
 		limit = errorBytes

@@ -206,18 +206,47 @@ func TestRetryAfterIsReadAsSecondsAndAsADateAndBounded(t *testing.T) {
 	}
 }
 
-func TestLostAnswerIsTemporaryAndTheClaimIsOursAllTheSame(t *testing.T) {
+func TestLostAnswerIsTemporaryWhetherOrNotTheClaimWasGranted(t *testing.T) {
 	t.Parallel()
 	w := start(t, outpoststest.Options{})
 	w.Enqueue(outpoststest.EnqueueOptions{SessionID: "devin-1"})
-	w.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultDrop, Times: 1})
-	_, err := w.client.Claim(t.Context(), "devin-1", "us")
-	var temporary *outposts.TemporaryError
-	if !errors.As(err, &temporary) {
-		t.Fatal(err)
+	for _, test := range []struct {
+		kind   outpoststest.FaultKind
+		holder string
+	}{{outpoststest.FaultHangUp, ""}, {outpoststest.FaultDrop, "us"}} {
+		w.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: test.kind, Times: 1})
+		_, err := w.client.Claim(t.Context(), "devin-1", "us")
+		var temporary *outposts.TemporaryError
+		if !errors.As(err, &temporary) {
+			t.Errorf("%s: %v", test.kind, err)
+		}
+		if now := w.Session("devin-1"); now.AcceptorID != test.holder {
+			t.Errorf("%s: held by %q", test.kind, now.AcceptorID)
+		}
 	}
-	if now := w.Session("devin-1"); now.AcceptorID != "us" {
-		t.Errorf("held by %q", now.AcceptorID)
+}
+
+func TestOneOfManyAcceptorsWins(t *testing.T) {
+	t.Parallel()
+	w := start(t, outpoststest.Options{})
+	w.Enqueue(outpoststest.EnqueueOptions{SessionID: "devin-1"})
+	outcomes := make(chan error)
+	for i := range 16 {
+		go func() {
+			_, err := w.client.Claim(t.Context(), "devin-1", fmt.Sprintf("acceptor-%d", i))
+			outcomes <- err
+		}()
+	}
+	won := 0
+	for range 16 {
+		if err := <-outcomes; err == nil {
+			won++
+		} else if !errors.Is(err, outposts.ErrClaimLost) {
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d acceptors won", won)
 	}
 }
 

@@ -15,6 +15,7 @@ const (
 
 	prefix         = "/opbeta/outposts"
 	defaultTimeout = 10 * time.Second
+	defaultSilence = time.Minute
 	listBytes      = 16 << 20
 	answerBytes    = 1 << 20
 	errorBytes     = 64 << 10
@@ -33,6 +34,9 @@ type Options struct {
 	Now       func() time.Time // required: the clock that Claim.Life is counted by
 	UserAgent string           // empty = devin-outposts-aws
 	Timeout   time.Duration    // of one HTTP exchange (a page, a claim); 0 = 10 s
+	// Silence is how long a watch may bring nothing, not even the comments that
+	// keep it open, before it counts as broken; 0 = 1 min.
+	Silence time.Duration
 }
 
 // Client calls the fleet API. It is safe for concurrent use.
@@ -43,6 +47,7 @@ type Client struct {
 	now       func() time.Time
 	userAgent string
 	timeout   time.Duration
+	silence   time.Duration
 }
 
 // New makes a client. It panics when Token or Now is missing: that is a
@@ -57,6 +62,7 @@ func New(options Options) *Client {
 		now:       options.Now,
 		userAgent: cmp.Or(options.UserAgent, "devin-outposts-aws"),
 		timeout:   cmp.Or(options.Timeout, defaultTimeout),
+		silence:   cmp.Or(options.Silence, defaultSilence),
 	}
 	if options.HTTP != nil {
 		client.http = *options.HTTP

@@ -25,7 +25,7 @@ func (a reply) write(w http.ResponseWriter) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(a.status)
-	_, _ = w.Write(text) // a client that is gone needs no answer
+	_, _ = w.Write(append(text, '\n')) // a client that is gone needs no answer
 }
 
 func fail(status int, detail string) reply {
