@@ -1,7 +1,8 @@
 // Package tasks is the adapter to ECS: it builds requests in pure functions, sends them, and tells what came of them in the words of package session.
 //
 // A task belongs to a session, an outpost and an attempt by the environment that RunTask gave it, never by startedBy alone: that field only makes a session's
-// tasks quick to list. Tasks of families other than our own are never told of, so nothing here can lead to one of them being stopped.
+// tasks quick to list. Where tasks are looked for without a session in mind, those of families other than our own are never told of, so that nothing can lead to
+// one of them being stopped.
 package tasks
 
 import (

@@ -16,7 +16,8 @@ import (
 // describeMax is how many tasks one DescribeTasks takes (the ECS API reference).
 const describeMax = 100
 
-// OfSession lists the tasks of a session that ECS knows, of any attempt, running and stopped (ECS forgets stopped ones after an hour or so).
+// OfSession lists the tasks of a session that ECS knows, of any attempt, running and stopped (ECS forgets stopped ones after an hour or so). Their environment
+// says that they are the session's, whatever their family: one that has left the configuration still counts.
 func (c *Client) OfSession(ctx context.Context, sessionID string) ([]session.Task, error) {
 	arns, err := c.list(ctx, aws.String(StartedBy(sessionID)))
 	if err != nil {
@@ -46,11 +47,11 @@ func (c *Client) All(ctx context.Context) ([]Seen, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(seen, func(s Seen) bool { return s.Task.Status == missing }), nil
+	return slices.DeleteFunc(seen, func(s Seen) bool { return !c.families[s.Family] }), nil
 }
 
 // Describe reads tasks by their ARNs, in as few calls as there can be. One that ECS does not know comes back with the status MISSING and nothing else but its
-// ARN: it was forgotten, or is so new that ECS does not know it yet. Tasks of other families are left out.
+// ARN: it was forgotten, or is so new that ECS does not know it yet.
 func (c *Client) Describe(ctx context.Context, arns []string) ([]Seen, error) {
 	var seen []Seen
 	for batch := range slices.Chunk(arns, describeMax) {
@@ -59,9 +60,7 @@ func (c *Client) Describe(ctx context.Context, arns []string) ([]Seen, error) {
 			return nil, fmt.Errorf("describe %d tasks: %w", len(batch), err)
 		}
 		for _, task := range out.Tasks {
-			if s, ours := c.seen(described(task)); ours {
-				seen = append(seen, s)
-			}
+			seen = append(seen, see(described(task)))
 		}
 		for _, failure := range out.Failures {
 			if ptr.ToString(failure.Reason) != missing {

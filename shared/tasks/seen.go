@@ -27,19 +27,16 @@ type Seen struct {
 
 // FromEvent reads a task state change; false = the task is not in our cluster or of our families.
 func (c *Client) FromEvent(e events.TaskStateChange) (Seen, bool) {
-	if afterSlash(e.Detail.ClusterARN) != afterSlash(c.cluster) {
+	s := see(e.Detail)
+	if afterSlash(e.Detail.ClusterARN) != afterSlash(c.cluster) || !c.families[s.Family] {
 		return Seen{}, false
 	}
-	return c.seen(e.Detail)
+	return s, true
 }
 
-// seen reads a task; false = it is not of our families.
-func (c *Client) seen(t events.Task) (Seen, bool) {
-	family := Family(t.TaskDefinitionARN)
-	if !c.families[family] {
-		return Seen{}, false
-	}
-	s := Seen{Family: family, Task: session.Task{ARN: t.TaskARN, Status: t.LastStatus, Desired: t.DesiredStatus, Version: t.Version}}
+// see reads a task.
+func see(t events.Task) Seen {
+	s := Seen{Family: Family(t.TaskDefinitionARN), Task: session.Task{ARN: t.TaskARN, Status: t.LastStatus, Desired: t.DesiredStatus, Version: t.Version}}
 	if t.CreatedAt != nil {
 		s.Task.CreatedAt = t.CreatedAt.UTC()
 	}
@@ -60,7 +57,7 @@ func (c *Client) seen(t events.Task) (Seen, bool) {
 		exit := awserr.StoppedTask(stoppedFacts(t, container))
 		s.Task.Exit = &exit
 	}
-	return s, true
+	return s
 }
 
 // stoppedFacts gathers what is known of a stopped task. The worker's container speaks for it; any container may have run out of memory or failed to start.
