@@ -119,7 +119,9 @@ func run(ctx context.Context, message outpoststest.Message) outpoststest.Message
 	command.WaitDelay = time.Second
 	output, err := command.CombinedOutput()
 	answer := outpoststest.Message{Type: "result", ID: message.ID, Output: string(output[:min(len(output), mostOutput)])}
-	if exited := (*exec.ExitError)(nil); errors.As(err, &exited) {
+	if exited := (*exec.ExitError)(nil); ctx.Err() != nil {
+		answer.Exit, answer.Error = -1, "killed: the connection or the session ended"
+	} else if errors.As(err, &exited) {
 		answer.Exit = exited.ExitCode()
 	} else if err != nil {
 		answer.Exit, answer.Error = -1, err.Error()
