@@ -96,16 +96,6 @@ func newHostileBench(t *testing.T) *bench {
 	return b
 }
 
-func put(t testing.TB, path string, text []byte, mode os.FileMode) {
-	t.Helper()
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask
-		t.Fatal(err)
-	}
-}
-
 // withOpenDescriptor leaves cmd a descriptor with a secret behind it.
 func withOpenDescriptor(t *testing.T, cmd *exec.Cmd) *exec.Cmd {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -35,6 +36,7 @@ func play(role string) int {
 	if role != "jail" {
 		panic("no such role: " + role)
 	}
+	runtime.LockOSThread() // capabilities are dropped, and kept, by thread
 	fatal := func(what string, err error) {
 		if err != nil {
 			panic(fmt.Sprintf("%s: %v", what, err))

@@ -4,9 +4,12 @@
 package custody
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 )
 
@@ -24,6 +27,17 @@ func Seal() error {
 		return fmt.Errorf("forbid core files: %w", err)
 	}
 	return nil
+}
+
+// CheckHost refuses a host that undoes Seal: with fs.suid_dumpable=1 the kernel makes a process readable again whenever a
+// process that shares its memory changes user, as a child does on its way to becoming the session (proc(5) calls that
+// setting insecure, for debugging only). root is the root of the file system.
+func CheckHost(root fs.FS) error {
+	text, err := fs.ReadFile(root, "proc/sys/fs/suid_dumpable")
+	if err == nil && strings.TrimSpace(string(text)) == "1" {
+		return errors.New("the host has fs.suid_dumpable=1, which lets a session read the worker's memory: set it to 0 or 2")
+	}
+	return nil // another system, or a container without /proc/sys
 }
 
 // Limit bounds the open files of every process started from here on. (The number of processes is bounded by the task: a limit

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"syscall"
 	"time"
 
@@ -113,7 +114,7 @@ func (w *Worker) report(err error) exit.Code {
 // takeCustody completes what custody.Seal began.
 func (w *Worker) takeCustody(context.Context) error {
 	syscall.Umask(0o022)
-	return errors.Join(custody.Limit(), custody.CloseInherited(), custody.Adopt())
+	return errors.Join(custody.CheckHost(os.DirFS("/")), custody.Limit(), custody.CloseInherited(), custody.Adopt())
 }
 
 func (w *Worker) decrypt(ctx context.Context) error {

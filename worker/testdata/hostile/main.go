@@ -115,7 +115,7 @@ func main() {
 			look("credentials endpoint", text)
 		}
 	}
-	r.Attach = fmt.Sprint(unix.PtraceAttach(h.Worker))
+	r.Attach = fmt.Sprint(unix.PtraceSeize(h.Worker)) // which, unlike attaching, does not stop it
 	r.Signal = fmt.Sprint(syscall.Kill(h.Worker, 0))
 
 	out, err := json.Marshal(r)
