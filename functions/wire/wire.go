@@ -38,6 +38,7 @@ type Function struct {
 	Version string
 	Now     func() time.Time
 	Out     io.Writer // logs and metrics, one JSON line each
+	ECSURL  string    // another endpoint for ECS alone; empty = as the AWS configuration says
 }
 
 // Start runs a function under Lambda's runtime until the process is ended. Bad configuration gives one line per error on standard error and exit code 1, before the
@@ -75,7 +76,11 @@ func New(env config.Env, clients aws.Config, f Function) functions.Kit {
 	log := telemetry.NewLogger(f.Out, f.Name, os.Getenv("LOG_LEVEL"))
 	source := &config.Source{Env: env, SSM: ssm.NewFromConfig(clients), Now: f.Now}
 	keys := &tokens{api: secretsmanager.NewFromConfig(clients), have: map[string]outposts.Secret{}}
-	ecsClient := ecs.NewFromConfig(clients)
+	ecsClient := ecs.NewFromConfig(clients, func(o *ecs.Options) {
+		if f.ECSURL != "" {
+			o.BaseEndpoint = aws.String(f.ECSURL)
+		}
+	})
 	web := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	clock := clock{f.Now}
 	kit := functions.Kit{
