@@ -194,17 +194,22 @@ func openDir(t testing.TB) string {
 
 // offer puts a remote into the distribution, with its checksum.
 func (b *bench) offer(remote []byte) {
+	sum := sha256.Sum256(remote)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	name := b.remotePath()
+	b.remotes[name] = remote
+	b.remotes[name+".sha256"] = []byte(hex.EncodeToString(sum[:]) + "  devin-remote\n")
+	b.remotes["/latest_"+strings.TrimPrefix(name, "/devin-remote_"+b.sha+"_")] = []byte(b.sha + "\n")
+}
+
+// remotePath is the path of the remote in the distribution.
+func (b *bench) remotePath() string {
 	suffix, err := fetch.Suffix(runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		b.t.Skip(err) // no build of the remote exists for such a machine
 	}
-	sum := sha256.Sum256(remote)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	name := "/devin-remote_" + b.sha + "_" + suffix
-	b.remotes[name] = remote
-	b.remotes[name+".sha256"] = []byte(hex.EncodeToString(sum[:]) + "  devin-remote\n")
-	b.remotes["/latest_"+suffix] = []byte(b.sha + "\n")
+	return "/devin-remote_" + b.sha + "_" + suffix
 }
 
 func (b *bench) serveFile(w http.ResponseWriter, r *http.Request) {
@@ -261,7 +266,11 @@ func start(t testing.TB, cmd *exec.Cmd) *run {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended, unless the test failed
+	t.Cleanup(func() {
+		if cmd.ProcessState == nil { // the test failed before it ended
+			_ = cmd.Process.Kill()
+		}
+	})
 	return r
 }
 

@@ -59,7 +59,7 @@ func (l *Limiter) tell(now time.Time) {
 	if l.lostLines == 0 {
 		return
 	}
-	l.Log.Warn("remote output dropped: it came too fast", "lines", l.lostLines, "bytes", l.lostBytes)
+	l.Log.Warn("output dropped: it came too fast", "lines", l.lostLines, "bytes", l.lostBytes)
 	l.lostLines, l.lostBytes, l.told = 0, 0, now
 }
 

@@ -48,15 +48,19 @@ func Prepare(work, session string, account custody.Account) (Paths, error) {
 		return Paths{}, fmt.Errorf("make the directory of the remote: %w", err)
 	}
 	for _, name := range folders {
-		if err := makeOwned(root, name, account); err != nil {
+		mode := fs.FileMode(0o755)
+		if name == state {
+			mode = 0o700
+		}
+		if err := makeOwned(root, name, mode, account); err != nil {
 			return Paths{}, fmt.Errorf("make %s: %w", filepath.Join(work, name), err)
 		}
 	}
 	return paths, makeLogs(account)
 }
 
-func makeOwned(root *os.Root, name string, account custody.Account) error {
-	if err := root.Mkdir(name, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+func makeOwned(root *os.Root, name string, mode fs.FileMode, account custody.Account) error {
+	if err := root.Mkdir(name, mode); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	info, err := root.Lstat(name)
