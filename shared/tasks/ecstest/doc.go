@@ -107,7 +107,7 @@ func New(o Options) (*Server, error) {
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.http = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go s.http.Serve(listener) // until Close
+	go func() { _ = s.http.Serve(listener) }() // until Close
 	return s, nil
 }
 
@@ -124,6 +124,7 @@ func (s *Server) Close() {
 func (s *Server) Client(options ...func(*ecs.Options)) *ecs.Client {
 	return ecs.New(ecs.Options{
 		Region: Region, BaseEndpoint: aws.String(s.URL), Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),
+		HTTPClient: WholeAnswers(),
 	}, options...)
 }
 

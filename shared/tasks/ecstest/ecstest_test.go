@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -26,8 +27,10 @@ func TestMain(m *testing.M) {
 	case "":
 		os.Exit(m.Run())
 	case "exit":
-		var code int
-		fmt.Sscan(os.Getenv("CODE"), &code)
+		code, err := strconv.Atoi(os.Getenv("CODE"))
+		if err != nil {
+			os.Exit(99)
+		}
 		os.Exit(code)
 	case "environment":
 		fmt.Println(strings.Join(os.Environ(), " "))

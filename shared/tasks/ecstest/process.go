@@ -61,7 +61,7 @@ func (t *task) launch() (process, error) {
 	}
 	exited := make(chan int, 1)
 	go func() { // ends with the process; wait always takes its word
-		cmd.Wait() // what matters of it is in ProcessState
+		_ = cmd.Wait() // what matters of it is in ProcessState
 		syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
 		finish()
 		exited <- exitCode(cmd.ProcessState)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -180,17 +179,20 @@ func TestCommandThatCannotStartFailsToStart(t *testing.T) {
 
 func TestStubIsToldWhyItEnds(t *testing.T) {
 	t.Parallel()
-	var cause atomic.Value
+	causes := make(chan error, 2)
 	b := newBench(t, ecstest.Definition{Stub: func(ctx context.Context, env map[string]string) int {
 		<-ctx.Done()
-		cause.Store(context.Cause(ctx))
+		causes <- context.Cause(ctx)
 		return 30
 	}})
 	stopped := b.run("a")
 	b.await(stopped, "RUNNING")
 	b.stop(stopped, "enough")
-	if got := ended(b.await(stopped, "STOPPED")); got.Exit != 30 || cause.Load() != ecstest.ErrTerminated {
-		t.Errorf("stopped: exit %d, cause %v", got.Exit, cause.Load())
+	if got := ended(b.await(stopped, "STOPPED")); got.Exit != 30 {
+		t.Errorf("stopped: exit %d", got.Exit)
+	}
+	if cause := <-causes; !errors.Is(cause, ecstest.ErrTerminated) {
+		t.Errorf("stopped: cause %v", cause)
 	}
 	killed := b.run("b")
 	b.await(killed, "RUNNING")
@@ -199,5 +201,8 @@ func TestStubIsToldWhyItEnds(t *testing.T) {
 	}
 	if got := ended(b.await(killed, "STOPPED")); got.Exit != 137 {
 		t.Errorf("killed: exit %d", got.Exit)
+	}
+	if cause := <-causes; !errors.Is(cause, ecstest.ErrKilled) {
+		t.Errorf("killed: cause %v", cause)
 	}
 }
