@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/devin-outposts/devin-outposts-aws/events"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 	"github.com/devin-outposts/devin-outposts-aws/shared/tasks"
 	"github.com/devin-outposts/devin-outposts-aws/shared/tasks/ecstest"
@@ -172,6 +173,63 @@ func TestUnclearLaunchIsNotSentAgain(t *testing.T) {
 				t.Errorf("the task that came of it: %+v, %v", list, err)
 			}
 		})
+	}
+}
+
+func TestRefusalAndATaskCanComeTogether(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.ecs.Inject(ecstest.Fault{Op: "RunTask", After: true, Failure: ecstest.NoCPU})
+	if diff := cmp.Diff(session.Try{Kind: session.Declined, Class: session.Retry, Reason: "RESOURCE:CPU"}, b.Run(b.ctx, launch())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	list, err := b.OfSession(b.ctx, "devin-1")
+	if err != nil || len(list) != 1 || list[0].AttemptID != launch().AttemptID {
+		t.Errorf("the task that came all the same: %+v, %v", list, err)
+	}
+}
+
+func TestEventAndDescriptionOfATaskAgree(t *testing.T) {
+	t.Parallel()
+	for family, end := range map[string]ecstest.Death{"quick": {}, "worker": ecstest.OutOfMemory} {
+		last := make(chan tasks.Seen, 1)
+		var b *bench
+		ready := make(chan struct{})
+		b = newBench(t, func(o *ecstest.Options) {
+			o.OnEvent = func(text []byte) {
+				<-ready
+				e, err := events.DecodeTaskStateChange(text)
+				if err != nil {
+					t.Error(err)
+				}
+				if seen, ours := b.FromEvent(e); ours && seen.Task.Exit != nil {
+					last <- seen
+				}
+			}
+		})
+		close(ready)
+		l := launch()
+		l.TaskDefinition = family
+		arn := b.run(l)
+		if family == "worker" {
+			b.await(arn, "RUNNING")
+			if err := b.ecs.Kill(arn, end); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.await(arn, "STOPPED")
+		described, err := b.Describe(b.ctx, []string{arn})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case told := <-last:
+			if diff := cmp.Diff(described, []tasks.Seen{told}); diff != "" {
+				t.Errorf("%s (-described +told):\n%s", family, diff)
+			}
+		case <-b.ctx.Done():
+			t.Fatal("no event of the end")
+		}
 	}
 }
 

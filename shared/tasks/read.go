@@ -85,7 +85,7 @@ func (c *Client) list(ctx context.Context, startedBy *string) ([]string, error) 
 			arns = append(arns, page.TaskArns...)
 		}
 	}
-	slices.Sort(arns) // a task may turn from one list to the other between the calls
+	slices.Sort(arns) // a task may turn from RUNNING to STOPPED between the calls, so that in this order it is listed twice rather than never
 	return slices.Compact(arns), nil
 }
 

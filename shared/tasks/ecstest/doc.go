@@ -79,6 +79,7 @@ type Server struct {
 	order   []*task // by seq
 	seq     int
 	tokens  map[string]*task
+	forgot  time.Time // when forget last looked
 	calls   map[string]int
 	faults  faults
 }

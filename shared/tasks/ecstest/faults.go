@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Fault is something that goes wrong with calls. With neither Code nor Cut it only delays.
+// Fault is something that goes wrong with calls. With none of Code, Failure and Cut it only delays.
 type Fault struct {
 	Op      string        // the operation; empty = every one
 	Times   int           // for how many calls; 0 = once, negative = until Clear
@@ -14,7 +14,8 @@ type Fault struct {
 	Code    string        // answered as an error, such as ServerException
 	Status  int           // of that error; 0 = 400
 	Message string
-	Cut     bool // the connection is closed without an answer
+	Failure string // answered as RunTask's failures[], with this reason
+	Cut     bool   // the connection is closed without an answer
 }
 
 // Throttle refuses calls of an operation as ECS does when there are too many.
@@ -144,6 +145,10 @@ func (s *Server) inflict(w http.ResponseWriter, r *http.Request, f Fault) bool {
 	}
 	if f.Cut {
 		panic(http.ErrAbortHandler) // the server closes the connection
+	}
+	if f.Failure != "" {
+		respond(w, ran(nil, map[string]any{"reason": f.Failure}), nil)
+		return true
 	}
 	if f.Code == "" {
 		return false

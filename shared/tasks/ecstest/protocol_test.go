@@ -229,3 +229,31 @@ func TestDescribedTaskTellsItsWholeLife(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+func TestServerThatCannotStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, stub())
+	taken := strings.TrimPrefix(b.URL, "http://")
+	definitions := map[string]ecstest.Definition{"worker": stub()}
+	for want, o := range map[string]ecstest.Options{
+		"Options.Now and Options.Definitions are required":  {Definitions: definitions},
+		"Options.Now and Options.Definitions are required ": {Now: b.now.now},
+		"address already in use (is the port taken?)":       {Definitions: definitions, Now: b.now.now, Addr: taken},
+	} {
+		if _, err := ecstest.New(o); err == nil || !strings.HasPrefix(err.Error(), "start local ECS: ") || !strings.HasSuffix(err.Error(), strings.TrimSpace(want)) {
+			t.Errorf("%v, want … %s", err, want)
+		}
+	}
+}
+
+func TestWhatIsNotECSIsRefused(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, stub())
+	if _, err := b.sdk.ListClusters(b.ctx, &ecs.ListClustersInput{}); code(err) != "UnknownOperationException" {
+		t.Errorf("an operation that is not there: %v", err)
+	}
+	anonymous := b.Client(once, func(o *ecs.Options) { o.Credentials = aws.AnonymousCredentials{} })
+	if _, err := anonymous.ListTasks(b.ctx, &ecs.ListTasksInput{}); code(err) != "MissingAuthenticationTokenException" {
+		t.Errorf("a call without a signature: %v", err)
+	}
+}

@@ -218,6 +218,10 @@ func (s *Server) create(definition string, d Definition, provider string, in run
 // forget drops tasks that ECS would no longer tell of, and their client tokens.
 func (s *Server) forget() {
 	now := s.o.Now()
+	if now.Sub(s.forgot) < time.Second && !s.forgot.IsZero() {
+		return // it was done just now
+	}
+	s.forgot = now
 	s.order = slices.DeleteFunc(s.order, func(t *task) bool {
 		gone := t.status == "STOPPED" && now.Sub(t.stoppedAt) >= stoppedVisible
 		if gone {
