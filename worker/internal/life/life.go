@@ -52,9 +52,9 @@ func (w *Worker) Serve(ctx context.Context) exit.Code {
 	w.settings = parsed
 	w.hideSecrets()
 	w.Log = w.Log.With("outpost_id", parsed.OutpostID, "session_id", parsed.SessionID, "attempt", parsed.AttemptID)
-	if deadline := time.Time(parsed.Deadline); !deadline.IsZero() {
+	if !parsed.Deadline.IsZero() {
 		var cancel context.CancelFunc
-		ctx, cancel = serve.Until(ctx, deadline.Sub(w.Now()))
+		ctx, cancel = serve.Until(ctx, parsed.Deadline.Sub(w.Now()))
 		defer cancel()
 	}
 	return w.report(w.stages(ctx))

@@ -14,19 +14,19 @@ import (
 
 // Each type below is one kind of value; its UnmarshalText is the rule, and its error says what would be right.
 type (
-	Identifier string    // an id of the service: printable, no spaces
-	Label      string    // a short printable word
-	Gateway    string    // wss:// URL, or ws:// on loopback
-	Ciphertext []byte    // what KMS encrypted
-	Commit     string    // of the devin-remote build; empty: the newest
-	Moment     time.Time // zero: none
-	Mode       string    // ModeAuto, ModeRemote or ModeCLI
-	Path       string    // absolute and clean
-	UserName   string    // a name or a number, never root
-	Static     string    // base URL of the distribution, without a slash at its end
-	Seconds    int       // 1 to 3600
-	Switch     bool      // true or false
-	Proxy      string    // URL of a proxy
+	Identifier string              // an id of the service: printable, no spaces
+	Label      string              // a short printable word
+	Gateway    string              // wss:// URL, or ws:// on loopback
+	Ciphertext []byte              // what KMS encrypted
+	Commit     string              // of the devin-remote build; empty: the newest
+	Moment     struct{ time.Time } // zero: none
+	Mode       string              // ModeAuto, ModeRemote or ModeCLI
+	Path       string              // absolute and clean
+	UserName   string              // a name or a number, never root
+	Static     string              // base URL of the distribution, without a slash at its end
+	Seconds    int                 // 1 to 3600
+	Switch     bool                // true or false
+	Proxy      string              // URL of a proxy
 )
 
 // The modes: how the session is served.
@@ -124,7 +124,7 @@ func (v *Moment) UnmarshalText(text []byte) error {
 	if err != nil {
 		return errors.New("must be a time as in RFC 3339, such as 2030-01-31T12:00:00Z")
 	}
-	*v = Moment(at)
+	*v = Moment{at}
 	return nil
 }
 
