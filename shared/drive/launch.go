@@ -47,8 +47,8 @@ func (r *drive) launch() tasks.Launch {
 // stopTask tells a task to stop.
 func (r *drive) stopTask(ctx context.Context, a session.StopTask) {
 	if err := r.Tasks.Stop(ctx, a.ARN, a.Why); err != nil {
-		r.v.Try = r.unclear(err)
-		r.v.Try.Until = r.later(later)
+		r.blocked(err)
+		r.v.Try = session.Try{Kind: session.StopFailed, Reason: err.Error()}
 		if awserr.AccessDenied(err) {
 			r.Metrics.Count(r.job.Outpost.ID, telemetry.StopsRefused, 1)
 		}

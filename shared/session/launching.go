@@ -30,10 +30,18 @@ func found(v View, t Task) Action {
 		to := v.to(Launching)
 		to.TaskARN, to.Reason = t.ARN, ""
 		return Save{To: to}
-	case v.Now.Sub(l.StateAt) > StartLimit:
+	case v.Now.Sub(l.launchedAt()) > StartLimit:
 		return v.failed(Retry, "the task did not start within "+StartLimit.String())
 	}
 	return alive(v)
+}
+
+// launchedAt is when the last round of launching began.
+func (l *Lease) launchedAt() time.Time {
+	if at := l.LaunchUntil.Add(-LaunchWindow); at.After(l.StateAt) {
+		return at
+	}
+	return l.StateAt
 }
 
 // broken names the choice again if its breaker is not closed.

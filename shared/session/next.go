@@ -116,5 +116,5 @@ func (v View) seenTwice(first time.Time) bool {
 // reapable is an orphan that was seen long enough and has not been told to stop.
 func (v View) reapable() (Task, bool) {
 	t, found := v.orphan()
-	return t, found && v.seenTwice(t.Orphan) && t.Desired != "STOPPED"
+	return t, found && v.seenTwice(t.Orphan) && t.Desired != "STOPPED" && v.Try.Kind != StopFailed
 }

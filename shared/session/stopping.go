@@ -24,7 +24,7 @@ func (v View) settled() (Action, bool) {
 	}
 	own, ok := v.own()
 	if ok && own.Live() {
-		if own.Desired != "STOPPED" && v.Try.Kind != StopSent && v.Try.Kind != Unclear {
+		if own.Desired != "STOPPED" && v.Try.Kind != StopSent && v.Try.Kind != StopFailed && v.Try.Kind != Unclear {
 			return StopTask{ARN: own.ARN, Why: l.Reason}, false
 		}
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the task is stopping"}), false
@@ -56,7 +56,7 @@ func (v View) decide() Action {
 	if !v.Terms.Known {
 		return v.outcome(Drained, "the outpost has left the configuration")
 	}
-	if v.Try.Kind == Granted && v.Try.Grant.Ciphertext == "" {
+	if v.Try.Kind == Granted && v.Try.Grant.Ciphertext == "" && v.Try.Grant.Fault == "" {
 		return v.renewed()
 	}
 	switch v.Try.Kind {
@@ -145,7 +145,7 @@ func (v View) meanwhile(w Wait) Action {
 	switch {
 	case v.Try.Kind == Granted:
 		return v.renewed()
-	case v.Try.Kind != NotTried && v.Try.Kind != StopSent, !v.Terms.Known, l.Outcome == Lost, l.Outcome == Completed, !v.renewDue():
+	case v.Try.Kind != NotTried && v.Try.Kind != StopSent && v.Try.Kind != StopFailed, !v.Terms.Known, l.Outcome == Lost, l.Outcome == Completed, !v.renewDue():
 		return w
 	case v.Entry.Reading == Unread:
 		return ReadEntry{}

@@ -136,10 +136,11 @@ const (
 	Unservable TryKind = "unservable" // no request can be built for this session, or its token cannot be encrypted
 	// Release.
 	Released TryKind = "released" // or it was no longer ours
-	// Any effect: it may or may not have happened; not again before Until.
+	// Any effect but StopTask: it may or may not have happened; not again before Until.
 	Unclear TryKind = "unclear"
-	// StopTask.
-	StopSent TryKind = "stop_sent"
+	// StopTask. A stop that failed is left to the next look, and keeps nothing else waiting.
+	StopSent   TryKind = "stop_sent"
+	StopFailed TryKind = "stop_failed"
 )
 
 // Grant is what a successful claim gave. The connect token is already encrypted.
