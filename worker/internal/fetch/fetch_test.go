@@ -171,7 +171,10 @@ func TestDownloadOfAFileThatChangedMeanwhileStartsAgain(t *testing.T) {
 func TestPausesBetweenTriesGrowAndEnd(t *testing.T) {
 	t.Parallel()
 	m, dir := newMirror(), t.TempDir()
-	m.bend = func(w http.ResponseWriter, r *http.Request, _ int) bool { w.WriteHeader(http.StatusServiceUnavailable); return true }
+	m.bend = func(w http.ResponseWriter, r *http.Request, _ int) bool {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return true
+	}
 	d, pauses := from(t, m)
 	_, err := d.Remote(t.Context(), commit, build, dir)
 	if err == nil || !strings.Contains(err.Error(), "503") || len(m.asked) != tries || len(*pauses) != tries-1 {
