@@ -14,13 +14,26 @@ const longestName = 100
 // SafeName makes a name out of parts that is legal for ECS task families and capacity providers, at most 100 characters long. It begins with a word of our
 // own, since AWS refuses names that begin with aws, ecs or fargate, in any case, and ends with a hash, so that different parts never make the same name.
 func SafeName(parts ...string) string {
-	name, hash := "outposts", sha256.New()
+	name, whole := "outposts", ""
 	for _, part := range parts {
 		name += "-" + illegal.ReplaceAllString(part, "-")
-		hash.Write([]byte(part + "\x00"))
+		whole += part + "\x00"
 	}
-	suffix := "-" + hex.EncodeToString(hash.Sum(nil)[:4])
-	return name[:min(len(name), longestName-len(suffix))] + suffix
+	return withHash(name, whole, longestName)
+}
+
+// Cut shortens a name that is longer than AWS allows, and leaves others alone.
+func Cut(name string, longest int) string {
+	if len(name) <= longest {
+		return name
+	}
+	return withHash(name, name, longest)
+}
+
+func withHash(name, whole string, longest int) string {
+	sum := sha256.Sum256([]byte(whole))
+	suffix := "-" + hex.EncodeToString(sum[:4])
+	return name[:min(len(name), longest-len(suffix))] + suffix
 }
 
 // Family is the ECS task definition family of an outpost: a name of its own in this stack, by which tasks are told from everybody else's.

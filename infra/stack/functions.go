@@ -27,8 +27,8 @@ const (
 )
 
 type function struct {
-	name, arn *string
-	timeout   int
+	name, arn, log *string
+	timeout        int
 }
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
@@ -76,7 +76,7 @@ func (d *Deployment) newFunction(name string, memory float64, timeout int, envir
 		Environment:   awslambda.CfnFunction_EnvironmentProperty{Variables: environment},
 		LoggingConfig: awslambda.CfnFunction_LoggingConfigProperty{LogGroup: log.name},
 	})
-	return function{name: f.Ref(), arn: f.AttrArn(), timeout: timeout}
+	return function{name: f.Ref(), arn: f.AttrArn(), log: log.name, timeout: timeout}
 }
 
 // acceptorID names this deployment to Devin: stable as long as the stack lives, and never the same for two stacks, since two holders of one id would take each

@@ -75,7 +75,7 @@ func TestMain(m *testing.M) {
 		}
 		for name, text := range configurations {
 			wanted := load(text)
-			t, err := synthesise(wanted, filepath.Join(dist, string(wanted.FunctionArchitecture)))
+			t, err := synthesise(wanted, filepath.Join(dist, string(wanted.FunctionArchitecture)), filepath.Join(dist, "cdk.out", name))
 			if err != nil {
 				panic(fmt.Sprintf("synthesise %s: %v", name, err))
 			}
@@ -97,8 +97,8 @@ func load(text string) settings.Settings {
 	return wanted
 }
 
-func synthesise(wanted settings.Settings, dist string) (template, error) {
-	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(filepath.Join(dist, "cdk.out", wanted.StackName))})
+func synthesise(wanted settings.Settings, dist, out string) (template, error) {
+	app := awscdk.NewApp(&awscdk.AppProps{AnalyticsReporting: jsii.Bool(false), Outdir: jsii.String(out)})
 	d, err := New(app, Props{Settings: wanted, Dist: dist})
 	if err != nil {
 		return nil, err
@@ -106,6 +106,15 @@ func synthesise(wanted settings.Settings, dist string) (template, error) {
 	text, err := json.Marshal(app.Synth(nil).GetStackByName(d.StackName()).Template())
 	if err != nil {
 		return nil, err
+	}
+	// The CDK knows the limits of many properties, but only warns.
+	var report struct{ PluginReports []any }
+	warnings, err := os.ReadFile(filepath.Join(out, "validation-report.json"))
+	if err == nil {
+		err = json.Unmarshal(warnings, &report)
+	}
+	if err != nil || len(report.PluginReports) > 0 {
+		return nil, fmt.Errorf("the CDK warns: %s (%w)", warnings, err)
 	}
 	var t template
 	return t, json.Unmarshal(text, &t)

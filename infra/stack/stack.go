@@ -61,6 +61,8 @@ func New(scope constructs.Construct, props Props) (*Deployment, error) {
 	d.addSchedule()
 	d.addOfferMapping()
 	d.addTaskEvents()
+	d.addAlarms()
+	d.addDashboard()
 	d.addOutputs()
 	return d, nil
 }
