@@ -11,7 +11,7 @@ import (
 
 // WholeAnswers is an HTTP client for the SDK that reads an answer whole before it gives it on. Servers on the same machine need that: smithy-go closes a request's
 // body as soon as there is an answer (seen in 1.28.9), and when net/http has not yet noticed that the body was sent whole, it takes the closed body for a failed
-// one and cuts the connection in the middle of the answer. Over a network the answer never comes that early.
+// one and cuts the connection in the middle of the answer. Over a network an answer hardly ever comes that early.
 func WholeAnswers() aws.HTTPClient { return whole{awshttp.NewBuildableClient()} }
 
 type whole struct{ client aws.HTTPClient }
