@@ -57,7 +57,7 @@ func (d *Deployment) sendOffers() statement {
 }
 
 func (d *Deployment) takeOffers() statement {
-	return allow("TakeOffers", []string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
+	return allow("TakeOffers", []string{"sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage"},
 		[]string{*d.queues.offers.arn}, nil)
 }
 
