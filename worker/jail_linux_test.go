@@ -43,6 +43,29 @@ func play(role string) int {
 		}
 	}
 	fatal("keep mounts to ourselves", syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""))
+	program := os.Getenv("OUTPOST_TEST_PROGRAM")
+	if root := os.Getenv("OUTPOST_TEST_ROOT"); root != "" {
+		enterImage(root, fatal)
+	} else {
+		hideMachine(fatal)
+	}
+	for capability := uintptr(0); capability < 64; capability++ {
+		if !slices.Contains(granted, capability) {
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0) // the kernel may not know it
+		}
+	}
+	var clean []string
+	for _, pair := range os.Environ() {
+		if !strings.HasPrefix(pair, "OUTPOST_TEST_") {
+			clean = append(clean, pair)
+		}
+	}
+	fatal("execute "+program, syscall.Exec(program, append([]string{program}, os.Args[1:]...), clean))
+	return 1
+}
+
+// hideMachine puts empty directories over those of the machine that a worker writes to, and users of our own over its users.
+func hideMachine(fatal func(string, error)) {
 	fatal("mount /proc", syscall.Mount("proc", "/proc", "proc", 0, ""))
 	for _, folder := range []string{"/var/lib", "/var/log", "/home", "/run"} {
 		fatal("mount "+folder, syscall.Mount("tmpfs", folder, "tmpfs", 0, "mode=755"))
@@ -56,18 +79,18 @@ func play(role string) int {
 		fatal("write users", os.WriteFile(mine, []byte(text), 0o644))
 		fatal("mount /etc/"+name, syscall.Mount(mine, "/etc/"+name, "", syscall.MS_BIND, ""))
 	}
-	for capability := uintptr(0); capability < 64; capability++ {
-		if !slices.Contains(granted, capability) {
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0) // the kernel may not know it
-		}
+}
+
+// enterImage makes the root of an image, with the devices that every container has, the root of everything.
+func enterImage(root string, fatal func(string, error)) {
+	for _, device := range []string{"null", "zero", "random", "urandom"} {
+		target := filepath.Join(root, "dev", device)
+		file, err := os.OpenFile(target, os.O_CREATE, 0o666)
+		fatal("make "+target, err)
+		fatal("close "+target, file.Close())
+		fatal("mount "+target, syscall.Mount("/dev/"+device, target, "", syscall.MS_BIND, ""))
 	}
-	var clean []string
-	for _, pair := range os.Environ() {
-		if !strings.HasPrefix(pair, "OUTPOST_TEST_") {
-			clean = append(clean, pair)
-		}
-	}
-	program := os.Getenv("OUTPOST_TEST_PROGRAM")
-	fatal("execute "+program, syscall.Exec(program, append([]string{program}, os.Args[1:]...), clean))
-	return 1
+	fatal("mount /proc", syscall.Mount("proc", filepath.Join(root, "proc"), "proc", 0, ""))
+	fatal("enter "+root, syscall.Chroot(root))
+	fatal("enter /", os.Chdir("/"))
 }
