@@ -16,7 +16,8 @@ const callFor = 10 * time.Second
 // runTask sends the lease's attempt to ECS, never after its LaunchUntil.
 func (r *drive) runTask(ctx context.Context) {
 	l := r.v.Lease
-	ctx, cancel := context.WithTimeout(ctx, min(callFor, l.LaunchUntil.Sub(r.v.Now)))
+	left := min(callFor, l.LaunchUntil.Sub(r.v.Now))
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callEnds{}, r.v.Now.Add(left)), left)
 	defer cancel()
 	try := r.Tasks.Run(ctx, r.launch())
 	r.v.Tasks = session.Tasks{}
@@ -34,6 +35,16 @@ func (r *drive) runTask(ctx context.Context) {
 		r.Log.Warn("launch refused", "session_id", l.SessionID, "outpost_id", l.OutpostID, "attempt", l.Attempt, "capacity", l.Capacity, "reason", try.Reason)
 	}
 	r.v.Try = try
+}
+
+// callEnds is the key under which a context holds when its call ends by the driver's clock.
+type callEnds struct{}
+
+// CallEnds says when the call under this context ends by the driver's clock, for a clock that is not the machine's; the context's own deadline says the same by
+// the machine's.
+func CallEnds(ctx context.Context) (time.Time, bool) {
+	at, ok := ctx.Value(callEnds{}).(time.Time)
+	return at, ok
 }
 
 // launch is the lease's attempt as ECS gets it. Everything comes from the lease and the configuration, so that a repeated call is the same call.

@@ -1,0 +1,159 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
+	"github.com/devin-outposts/devin-outposts-aws/shared/session"
+)
+
+// fleetPort is the fleet API as one outpost's account token sees it.
+type fleetPort struct {
+	w       *world
+	outpost string
+}
+
+// entry is what the API shows of a session.
+func (f *fleet) entry(s *devin) outposts.Entry {
+	live := f.live(s)
+	e := outposts.Entry{SessionID: s.id, OutpostID: s.outpost, CreatedAt: epoch.Add(s.created.Truncate(time.Second)), Kind: s.kind, Platform: cmp.Or(s.platform, "linux"),
+		Phase: session.PhasePending, Status: s.shown}
+	if s.restricted {
+		e.NetworkPolicy = &outposts.NetworkPolicy{Enabled: true}
+	}
+	if live {
+		e.Phase, e.AcceptorID, e.ClaimDeadline = session.PhaseClaimed, s.holder, epoch.Add(s.deadline)
+	}
+	if f.w.now < s.flash && s.status == session.StatusRunning {
+		e.Status = session.StatusSuspended
+	}
+	return e
+}
+
+// visible says whether a read finds the session.
+func (f *fleet) visible(s *devin) bool { return s != nil && s.queued && f.w.now >= s.blip }
+
+// apiError is a failed call as the client tells it.
+func apiError(op string, err error) error {
+	if errors.Is(err, errThrottled) {
+		return &outposts.RateLimitedError{Op: op, RetryAfter: 3 * time.Second}
+	}
+	return &outposts.TemporaryError{Op: op, Err: err}
+}
+
+// List implements functions.Fleet.
+func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.Listing, err error) {
+	f := p.w.fleet
+	err = p.w.call(fleetAPI, "list", "", time.Time{}, func() {
+		for _, s := range f.sessions {
+			if s.outpost != q.Outpost || !f.visible(s) {
+				continue
+			}
+			e := f.entry(s)
+			if (q.Phase == "" || e.Phase == q.Phase) && (q.AcceptorID == "" || e.AcceptorID == q.AcceptorID) {
+				list.Entries = append(list.Entries, e)
+			}
+		}
+		slices.SortStableFunc(list.Entries, func(a, b outposts.Entry) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	})
+	if err != nil {
+		return outposts.Listing{}, apiError("list", err)
+	}
+	return list, nil
+}
+
+// Get implements functions.Fleet.
+func (p fleetPort) Get(_ context.Context, id string) (e outposts.Entry, err error) {
+	f := p.w.fleet
+	found := false
+	err = p.w.call(fleetAPI, "get", id, time.Time{}, func() {
+		if s := f.byID[id]; f.visible(s) {
+			e, found = f.entry(s), true
+		}
+	})
+	switch {
+	case err != nil:
+		return outposts.Entry{}, apiError("get "+id, err)
+	case !found:
+		return outposts.Entry{}, fmt.Errorf("get %s: %w", id, outposts.ErrNotFound)
+	}
+	return e, nil
+}
+
+// Claim implements functions.Fleet.
+func (p fleetPort) Claim(_ context.Context, id, who string) (c outposts.Claim, err error) {
+	w, f := p.w, p.w.fleet
+	refused := error(outposts.ErrNotFound)
+	w.judge.claims(f.byID[id])
+	err = w.call(fleetAPI, "claim", id, time.Time{}, func() { c, refused = f.claim(f.byID[id], who) })
+	switch {
+	case err != nil:
+		return outposts.Claim{}, apiError("claim "+id, err)
+	case refused != nil:
+		return outposts.Claim{}, fmt.Errorf("claim %s: %w", id, refused)
+	}
+	return c, nil
+}
+
+// claim is the compare-and-set.
+func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
+	w := f.w
+	switch {
+	case !f.visible(s):
+		return outposts.Claim{}, outposts.ErrNotFound
+	case f.live(s) && s.holder != who:
+		return outposts.Claim{}, outposts.ErrClaimLost
+	case !f.live(s):
+		s.unbroken++
+		s.token = fmt.Sprintf("connect-token-%s-%d", s.id, s.unbroken)
+	}
+	s.claimed, s.holder, s.deadline, s.granted, s.asked = true, who, w.now+claimLife, w.now, w.begun
+	w.note(s.id, "claimed by us until %s", clockText(s.deadline))
+	c := outposts.Claim{Entry: f.entry(s), ConnectToken: outposts.Secret(s.token), GatewayURL: "wss://gateway.devin.example/", Life: claimLife}
+	if s.badClaims > 0 && !w.faultsOff {
+		s.badClaims--
+		w.faults[BadClaim]++
+		switch w.from(0, 3) {
+		case 0:
+			c.ConnectToken = ""
+		case 1:
+			c.GatewayURL = "ws://gateway.devin.example/"
+		case 2:
+			c.Entry.SessionID = "devin-other"
+		case 3:
+			return c, outposts.ErrMalformed
+		}
+		w.note(s.id, "the claim's answer is bad")
+	}
+	return c, nil
+}
+
+// Release implements functions.Fleet.
+func (p fleetPort) Release(_ context.Context, id, who string) error {
+	w, f := p.w, p.w.fleet
+	refused := error(outposts.ErrClaimLost)
+	err := w.call(fleetAPI, "release", id, time.Time{}, func() { refused = f.release(f.byID[id], who) })
+	switch {
+	case err != nil:
+		return apiError("release "+id, err)
+	case refused != nil:
+		return fmt.Errorf("release %s: %w", id, refused)
+	}
+	return nil
+}
+
+func (f *fleet) release(s *devin, who string) error {
+	if s == nil || !s.queued || !f.live(s) || s.holder != who {
+		return outposts.ErrClaimLost
+	}
+	f.w.note(s.id, "released by us")
+	f.w.judge.released(s)
+	s.freed = f.w.now
+	f.free(s, f.w.now)
+	return nil
+}

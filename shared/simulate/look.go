@@ -1,0 +1,125 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/devin-outposts/devin-outposts-aws/shared/session"
+)
+
+// span is the time that something took.
+type span struct{ from, to time.Duration }
+
+// look judges what may be so for a while only, and whether everything has settled.
+func (j *judge) look() {
+	w := j.w
+	if j.settled {
+		return
+	}
+	live := map[string][]*task{}
+	for _, t := range w.cluster.tasks {
+		if t.live() {
+			live[t.launch.SessionID] = append(live[t.launch.SessionID], t)
+		}
+	}
+	quiet := w.faultsOff
+	for _, s := range w.fleet.sessions {
+		if s.arrives > w.now {
+			quiet = false
+			continue
+		}
+		l := j.lease(s.id)
+		j.lookAt(s, l, live[s.id])
+		if quiet && (l != nil || len(live[s.id]) > 0 || !j.final(s)) {
+			quiet = false
+		}
+	}
+	j.settled = quiet
+}
+
+// final says whether nothing more is to happen to the session.
+func (j *judge) final(s *devin) bool {
+	f := j.w.fleet
+	if f.live(s) {
+		return false
+	}
+	return s.finished() && !s.waking || !s.finished() && !j.wanted(s)
+}
+
+// wanted says whether the session may be claimed by us, were it to wait.
+func (j *judge) wanted(s *devin) bool {
+	o := j.w.settings(s.outpost)
+	return o != nil && s.platform == "" && !(s.restricted && o.RefusePolicies)
+}
+
+// lookAt judges one session's lasting conditions.
+func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
+	w, f := j.w, j.w.fleet
+	ours := f.ours(s)
+	wantedTasks := 0
+	tellTasks := func() string {
+		text := ""
+		for _, t := range live {
+			text += fmt.Sprintf("task %s is %s, desired %s; ", t.arn[len(t.arn)-8:], t.status, t.desired)
+		}
+		return text
+	}
+	unnamed, old, pointless, stolen := false, false, false, false
+	for _, t := range live {
+		if t.desired != running {
+			continue
+		}
+		wantedTasks++
+		unnamed = unnamed || l == nil || l.AttemptID() != t.launch.AttemptID
+		old = old || w.time().After(t.launch.Deadline.Add(session.AgeGrace))
+		pointless = pointless || s.finished() && w.now-s.over > 30*time.Second
+		stolen = stolen || !ours && f.live(s)
+	}
+	blind := w.settings(s.outpost) == nil
+	j.lasting(ruleOneTask, s, "two tasks live", wantedTasks > 1, false, 4, 3*time.Minute, tellTasks)
+	j.lasting(ruleUnseen, s, "a task lives that no lease names", unnamed, false, 5, 4*time.Minute, tellTasks)
+	j.lasting(ruleAge, s, "a task lives beyond its deadline", old, false, 4, 4*time.Minute, tellTasks)
+	j.lasting(ruleUnseen, s, "a task lives whose session wants none", pointless, blind, 8, 5*time.Minute, tellTasks)
+	j.lasting(ruleUnseen, s, "a task lives whose claim is somebody else's", stolen, blind, 7, 5*time.Minute, tellTasks)
+	j.lasting(ruleEnd, s, "a claim is ours that no lease names", ours && l == nil, blind, 14, 20*time.Minute, func() string { return "the session is " + s.status })
+
+	o := w.settings(s.outpost)
+	waits := s.queued && !f.live(s) && !s.finished() && j.wanted(s) && l == nil && w.store.used[s.outpost] < o.MaxSessions
+	if waits {
+		had := w.store.leases[s.id]
+		waits = !w.time().Before(had.NotBefore)
+	}
+	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, pickupWithin,
+		func() string { return fmt.Sprintf("%d of %d slots used", w.store.used[s.outpost], o.MaxSessions) })
+}
+
+// pickupWithin is five minutes, and the time between two looks.
+const pickupWithin = 5*time.Minute + 30*time.Second
+
+// breakerOpen says whether any capacity choice of the outpost takes no new sessions.
+func (j *judge) breakerOpen(outpost string) bool {
+	h, err := j.w.store.memory.Health(context.Background(), outpost)
+	return err == nil && len(h.Breakers) > 0
+}
+
+// unsettled says what has not settled when the time was up.
+func (j *judge) unsettled() {
+	w := j.w
+	for _, s := range w.fleet.sessions {
+		l := w.store.leases[s.id]
+		var live []*task
+		for _, t := range w.cluster.of(s.id) {
+			if t.live() {
+				live = append(live, t)
+			}
+		}
+		if !l.Active() && len(live) == 0 && j.final(s) {
+			continue
+		}
+		w.violate(ruleSettles, s.id, fmt.Sprintf("the session is %s, claimed by %q; the lease is %s (%s: %s); %d tasks live; %d slots used", s.status, s.holder, l.State, l.Outcome,
+			l.Reason, len(live), w.store.used[s.outpost]))
+		return
+	}
+	w.violate(ruleSettles, "", "the time was up")
+}
