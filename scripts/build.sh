@@ -2,7 +2,7 @@
 # Builds everything that is deployed, reproducibly: the same commit and Go give the same bytes, whatever the machine and folder.
 #   dist/functions/{poll,claim,observe,sweep}/bootstrap   for FUNCTION_ARCH (arm64, the default, or amd64)
 #   dist/worker/outpost-worker-{amd64,arm64}, Dockerfile   the context that the worker's image is built from
-# VERSION is stamped into each binary; it is what git calls the commit, unless set.
+# VERSION is stamped into each binary; it is what git calls the commit, unless set. DIST is another folder to build into.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,7 @@ arm64 | amd64) ;;
 	exit 2
 	;;
 esac
+dist=${DIST:-dist}
 version=${VERSION:-$(git describe --tags --always --dirty 2>/dev/null || echo unknown)}
 
 build() { # package, architecture, output, tags
@@ -22,10 +23,10 @@ build() { # package, architecture, output, tags
 }
 
 for name in poll claim observe sweep; do
-	build "./functions/$name/lambda" "$arch" "dist/functions/$name/bootstrap" lambda.norpc
+	build "./functions/$name/lambda" "$arch" "$dist/functions/$name/bootstrap" lambda.norpc
 done
 for worker_arch in amd64 arm64; do
-	build ./worker "$worker_arch" "dist/worker/outpost-worker-$worker_arch" ""
+	build ./worker "$worker_arch" "$dist/worker/outpost-worker-$worker_arch" ""
 done
-cp worker/Dockerfile dist/worker/Dockerfile
-ls -l dist/functions/*/bootstrap dist/worker/outpost-worker-*
+cp worker/Dockerfile "$dist/worker/Dockerfile"
+ls -l "$dist"/functions/*/bootstrap "$dist"/worker/outpost-worker-*

@@ -2,10 +2,18 @@ package stack
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // Every right that the stack gives to anybody is in testdata/*.policies.txt, in a form that can be reviewed: one line a statement's part.
@@ -135,6 +143,63 @@ func TestNoRoleHasAManagedPolicyOrAWildcardThatCouldBeNarrower(t *testing.T) {
 				t.Errorf("%s: has %s %v; every right belongs into its role", name, kind, ids)
 			}
 		}
+	}
+}
+
+// called finds the SDK's operations in Go source: each has an input of its name, and the store's transactions consist of puts and updates.
+var called = regexp.MustCompile(`\b(dynamodb|ecs|eventbridge|kms|secretsmanager|sqs|ssm)\.([A-Z][A-Za-z]+)Input\b`)
+
+// allowedBy gives the IAM action of operations that have no action of their own.
+var allowedBy = map[string]string{
+	"sqs:SendMessageBatch": "sqs:SendMessage", "eventbridge:PutEvents": "events:PutEvents", "dynamodb:TransactWriteItems": "dynamodb:PutItem",
+}
+
+// notCalled are actions that the functions' roles need for what Lambda does in their place.
+var notCalled = []string{
+	"iam:PassRole", "kms:Decrypt", "logs:CreateLogStream", "logs:PutLogEvents", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage",
+}
+
+func TestFunctionsMayCallWhatTheirCodeCallsAndNothingElse(t *testing.T) {
+	t.Parallel()
+	calls := map[string]bool{}
+	for _, root := range []string{"../../shared", "../../functions"} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() && (strings.HasSuffix(path, "test") || entry.Name() == "laptop") {
+				return errors.Join(err, fs.SkipDir)
+			}
+			// table.go makes the table for tests.
+			if entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "lease/table.go") {
+				return nil
+			}
+			source, err := os.ReadFile(path)
+			for _, call := range called.FindAllSubmatch(source, -1) {
+				action := string(call[1]) + ":" + string(call[2])
+				if instead, ok := allowedBy[action]; ok {
+					action = instead
+				}
+				calls[action] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, action := range notCalled {
+		calls[action] = true
+	}
+	allowed := map[string]bool{}
+	for _, name := range Functions {
+		for _, policy := range templates["fullest"].resource(t, title(name)+"Role")["Policies"].([]any) {
+			for _, s := range policy.(map[string]any)["PolicyDocument"].(map[string]any)["Statement"].([]any) {
+				for _, action := range list(s.(map[string]any)["Action"]) {
+					allowed[action] = true
+				}
+			}
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(calls)), slices.Sorted(maps.Keys(allowed))); diff != "" {
+		t.Errorf("actions (-called +allowed):\n%s", diff)
 	}
 }
 

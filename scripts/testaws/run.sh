@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests against moto, which imitates AWS more strictly than what the other tests use, and lints the synthesised template. Needs Python 3.9 or newer.
-# Everything it installs goes into .cache/testaws below the working directory. `make synth` must have run.
+# Everything it installs and builds goes into .cache/testaws.
 #
 #   MOTO_PYTHON   a Python that has moto[server] and cfn-lint already; nothing is installed then
 set -eu
@@ -25,9 +25,24 @@ if ! has_all "$python"; then
 	exit 1
 fi
 
+# A stack for this machine's processor, with one outpost that is listed and not watched, so that poll returns.
+echo "== build and synthesise"
+site=$PWD/.cache/testaws/site
+arch=$(go env GOHOSTARCH)
+rm -rf "$site"
+mkdir -p "$site"
+DIST="$site/dist" FUNCTION_ARCH=$arch VERSION=testaws scripts/build.sh >/dev/null
+go build -o "$site/infra" ./infra
+words=$([ "$arch" = arm64 ] && echo arm64 || echo x64)
+(cd "$site" && CDK_OUTDIR=cdk.out CDK_CONTEXT_JSON='{"functionArchitecture": "'"$words"'",
+  "outposts": [{"id": "outpost_env-testaws", "tokenSecret": "devin-outposts/token", "dispatch": "poll"}]}' ./infra)
+GOBIN="$PWD/.cache/testaws/bin" go install \
+	github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie@v0.0.0-20261030222936-bef5c4ba774d
+
 echo "== cfn-lint"
 # Any finding fails, down to the informational ones.
-"$python" -c 'from cfnlint.runner import main; main()' --non-zero-exit-code informational -- cdk.out/*.template.json
+"$python" -c 'from cfnlint.runner import main; main()' --non-zero-exit-code informational -- \
+	"$site"/cdk.out/*.template.json infra/stack/testdata/*.template.json
 
 log=$(mktemp)
 "$python" scripts/testaws/moto_server.py >"$log" 2>&1 &
@@ -44,7 +59,8 @@ until url=$(grep -om1 'http://127\.0\.0\.1:[0-9]*' "$log"); do
 	sleep 0.1
 done
 
-export MOTO_URL="$url" AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=testing AWS_SECRET_ACCESS_KEY=testing AWS_EC2_METADATA_DISABLED=true
+export MOTO_URL="$url" SITE="$site" RIE="$PWD/.cache/testaws/bin/aws-lambda-rie"
+export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=testing AWS_SECRET_ACCESS_KEY=testing AWS_EC2_METADATA_DISABLED=true
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_DEFAULT_PROFILE
 echo "== lease store on moto"
 LEASE_TEST_ENDPOINT="$url" go test -count=1 ./shared/lease/...
