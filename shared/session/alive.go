@@ -13,20 +13,8 @@ func running(v View) Action {
 	return alive(v)
 }
 
-// alive decides for a lease whose task lives or is on its way. What other attempts left behind comes last: ECS may refuse to stop it, and that must keep neither
-// the claim nor the limits of this attempt from theirs.
+// alive decides for a lease whose task lives or is on its way: is it still wanted, and is its claim long enough?
 func alive(v View) Action {
-	a := wanted(v)
-	if t, ok := v.reapable(); ok {
-		if _, idle := a.(Wait); idle {
-			return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}
-		}
-	}
-	return a
-}
-
-// wanted says whether the task is still wanted, and its claim long enough.
-func wanted(v View) Action {
 	l := v.Lease
 	switch v.Try.Kind {
 	case Granted:
@@ -37,6 +25,9 @@ func wanted(v View) Action {
 		return v.doubt(SeemsVanished, v.Now)
 	case Unclear:
 		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
+	}
+	if t, ok := v.reapable(); ok {
+		return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}
 	}
 	if !l.Deadline.IsZero() && v.Now.After(l.Deadline.Add(AgeGrace)) {
 		return v.stop(GaveUp, StoppedByUs, "the session reached its maximum age")
@@ -60,6 +51,8 @@ func wanted(v View) Action {
 		return v.doubt(SeemsVanished, e.At)
 	case e.stolen(v.Terms):
 		return v.doubt(SeemsStolen, e.At)
+	case refusal(l.Doubt.Kind) && e.At.Sub(l.Doubt.At) < evidence[l.Doubt.Kind].apart: // reads may lag behind what a renewal was told
+		return Wait{Until: l.Doubt.At.Add(evidence[l.Doubt.Kind].apart), Why: "being watched: " + evidence[l.Doubt.Kind].why}
 	case e.Status == StatusTerminated:
 		return v.doubt(SeemsOver, e.At)
 	case e.Status == StatusSuspended:

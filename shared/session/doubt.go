@@ -48,13 +48,15 @@ func (v View) confirmed(kind DoubtKind, at time.Time) (Action, bool) {
 	return Save{To: to}, false
 }
 
+// refusal says whether the doubt can come from a renewal that was refused.
+func refusal(kind DoubtKind) bool { return kind == SeemsStolen || kind == SeemsVanished }
+
 // unlessRenewal renews a claim that is due while a doubt that does not concern the claim is being watched.
 func (v View) unlessRenewal(kind DoubtKind, w Wait) Action {
 	if v.Try.Kind == Granted {
 		return v.renewed()
 	}
-	claimInDoubt := kind == SeemsStolen || kind == SeemsVanished || kind == SeemsOver
-	if !claimInDoubt && v.Terms.Known && v.Try.Kind == NotTried && v.renewDue() && v.Entry.Reading == Present && v.Entry.mine(v.Terms) {
+	if !refusal(kind) && kind != SeemsOver && v.Terms.Known && v.Try.Kind == NotTried && v.renewDue() && v.Entry.Reading == Present && v.Entry.mine(v.Terms) {
 		return Claim{}
 	}
 	return w

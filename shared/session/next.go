@@ -113,8 +113,8 @@ func (v View) seenTwice(first time.Time) bool {
 	return !first.IsZero() && v.Now.Sub(first) >= OrphanAfter
 }
 
-// reapable is an orphan that was seen long enough and has not been told to stop.
+// reapable is an orphan that was seen long enough and has not been told to stop; nothing has just failed.
 func (v View) reapable() (Task, bool) {
 	t, found := v.orphan()
-	return t, found && v.seenTwice(t.Orphan) && t.Desired != "STOPPED" && v.Try.Kind != StopFailed
+	return t, found && v.seenTwice(t.Orphan) && t.Desired != "STOPPED" && (v.Try.Kind == NotTried || v.Try.Kind == StopSent)
 }

@@ -24,7 +24,7 @@ func (v View) settled() (Action, bool) {
 	}
 	own, ok := v.own()
 	if ok && own.Live() {
-		if own.Desired != "STOPPED" && v.Try.Kind != StopSent && v.Try.Kind != StopFailed && v.Try.Kind != Unclear {
+		if own.Desired != "STOPPED" && v.Try.Kind == NotTried {
 			return StopTask{ARN: own.ARN, Why: l.Reason}, false
 		}
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the task is stopping"}), false
