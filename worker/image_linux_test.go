@@ -80,7 +80,7 @@ func buildImage(t *testing.T, base, file string) (image string) {
 	}
 	put(t, filepath.Join(context, "outpost-worker"), program, 0o644)
 	image = "localhost/outpost-worker-test-" + strings.ToLower(strings.ReplaceAll(file, ".", "-"))
-	tool(t, "buildah", "build", "--quiet", "--isolation", "chroot", "--network", "host", "--pull-never", "--build-arg", "BASE="+base, "--build-arg", "BINARY=outpost-worker",
+	tool(t, "buildah", "build", "--quiet", "--isolation", "chroot", "--network", "host", "--pull-never", "--build-arg", "BASE_IMAGE="+base, "--build-arg", "WORKER=outpost-worker",
 		"--build-arg", "PACKAGES=git ca-certificates", "--tag", image, "--file", file, context)
 	t.Cleanup(func() { tool(t, "buildah", "rmi", "--force", image) })
 	return image
