@@ -16,6 +16,15 @@ var fargateSizes = []struct{ cpu, low, high, step int }{
 	{16384, 32768, 122880, 8192},
 }
 
+// FargateSizes says in words which sizes are legal, one for each number of CPU units.
+func FargateSizes() []string {
+	var sizes []string
+	for _, size := range fargateSizes {
+		sizes = append(sizes, fmt.Sprintf("%d CPU units: %d to %d MiB, in steps of %d", size.cpu, size.low, size.high, size.step))
+	}
+	return sizes
+}
+
 // checkFargateSize leaves out 256 CPU units: a session's tools do not run in half a gibibyte.
 func checkFargateSize(problems *Problems, key string, cpu, memory int) {
 	var legal []string

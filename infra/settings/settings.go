@@ -58,8 +58,8 @@ type Outpost struct {
 	// What becomes of sessions that ask for a network policy, which nothing in this stack enforces: `refuse` gives them back, `ignore` runs them without it.
 	NetworkPolicy NetworkPolicy `json:"networkPolicy" jsonschema:"enum=refuse,enum=ignore"`
 
-	// Capacity for the tasks, in the order it is tried.
-	Capacity []Capacity `json:"capacity" jsonschema:"minItems=1"`
+	// Capacity for the tasks, in the order it is tried: `fargate`, `fargate-spot`. Spot costs about a third, and can be taken away with two minutes' notice.
+	Capacity []Capacity `json:"capacity" jsonschema:"minItems=1,enum=fargate,enum=fargate-spot"`
 	// Processor architecture of the tasks. Devin's own images and Chrome are at home on x64.
 	Architecture Architecture `json:"architecture" jsonschema:"enum=x64,enum=arm64"`
 	// CPU units of a task; 1024 are one virtual CPU.
@@ -130,8 +130,9 @@ type Network struct {
 	CIDR string `json:"cidr"`
 	// Puts the tasks of the VPC that is made into private subnets behind one NAT gateway (about 33 USD a month, and its traffic).
 	NAT bool `json:"nat"`
-	// AWS services that tasks reach through endpoints inside the VPC that is made. `s3` is free, each other one costs about 15 USD a month.
-	Endpoints []Endpoint `json:"endpoints"`
+	// AWS services that tasks reach through endpoints inside the VPC that is made. `s3` is free; `ecr.api`, `ecr.dkr`, `logs`, `kms` and `ssmmessages` cost
+	// about 15 USD a month each.
+	Endpoints []Endpoint `json:"endpoints" jsonschema:"enum=s3,enum=ecr.api,enum=ecr.dkr,enum=logs,enum=kms,enum=ssmmessages"`
 	// Records the VPC's connections in a log group. Only for the VPC that is made.
 	FlowLogs bool `json:"flowLogs"`
 }

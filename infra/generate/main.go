@@ -1,0 +1,55 @@
+// Command generate writes the documents that are made from Go: the configuration's reference, schema and example, and the alarms' runbook. Run it in the
+// module's root after a change of infra/settings or infra/alarms: `go run ./infra/generate`.
+package main
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/devin-outposts/devin-outposts-aws/infra/alarms"
+)
+
+func main() {
+	if err := write("."); err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+func write(root string) error {
+	files, err := documents(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, files[name], 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// documents answers the files by their path from the module's root, which is where the sources are read.
+func documents(root string) (map[string][]byte, error) {
+	schema, err := newSchema(filepath.Join(root, "infra", "settings"))
+	if err != nil {
+		return nil, err
+	}
+	text, err := indented(schema)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"docs/alarms.md":                   []byte(alarms.Runbook(alarms.All(map[string]int{"poll": 170, "claim": 60, "observe": 60, "sweep": 58}))),
+		"docs/configuration.md":            []byte(reference(schema)),
+		"docs/configuration.example.jsonc": []byte(example(schema)),
+		"docs/configuration.schema.json":   text,
+	}, nil
+}
