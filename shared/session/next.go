@@ -1,6 +1,9 @@
 package session
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Next answers with the one next thing to do for the session, given everything known of it. It is total: every View has an answer.
 func Next(v View) Action {
@@ -97,24 +100,28 @@ func (v View) own() (Task, bool) {
 	return Task{}, false
 }
 
-// orphan is a live task of the session that the lease does not name, if there is one. It is stopped only when two sweeps saw it.
-func (v View) orphan() (Task, bool) {
-	for _, t := range v.Tasks.List {
-		named := v.Lease.Active() && (t.AttemptID == v.Lease.AttemptID() || t.ARN == v.Lease.TaskARN)
-		if t.Live() && !named {
-			return t, true
-		}
-	}
-	return Task{}, false
+// orphan says whether a task is live and the lease does not name it.
+func (v View) orphan(t Task) bool {
+	return t.Live() && !(v.Lease.Active() && (t.AttemptID == v.Lease.AttemptID() || t.ARN == v.Lease.TaskARN))
 }
+
+// orphaned says whether there is an orphan.
+func (v View) orphaned() bool { return slices.ContainsFunc(v.Tasks.List, v.orphan) }
 
 // seenTwice says whether an orphan's first sighting is long enough ago.
 func (v View) seenTwice(first time.Time) bool {
 	return !first.IsZero() && v.Now.Sub(first) >= OrphanAfter
 }
 
-// reapable is an orphan that was seen long enough and has not been told to stop; nothing has just failed.
+// reapable is an orphan that two sweeps saw and that has not been told to stop, if there is one and nothing has just failed.
 func (v View) reapable() (Task, bool) {
-	t, found := v.orphan()
-	return t, found && v.seenTwice(t.Orphan) && t.Desired != "STOPPED" && (v.Try.Kind == NotTried || v.Try.Kind == StopSent)
+	if v.Try.Kind != NotTried && v.Try.Kind != StopSent {
+		return Task{}, false
+	}
+	for _, t := range v.Tasks.List {
+		if v.orphan(t) && v.seenTwice(t.Orphan) && t.Desired != "STOPPED" {
+			return t, true
+		}
+	}
+	return Task{}, false
 }

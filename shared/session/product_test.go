@@ -45,8 +45,9 @@ func leases() []named[*session.Lease] {
 	add("launching, task in doubt", session.Launching, running, doubting(session.SeemsGone, 1, 3*time.Minute))
 	add("running", session.Running)
 	add("running, connected", session.Running, connected, spent)
-	for kind, reads := range map[session.DoubtKind]int{session.SeemsSuspended: 2, session.SeemsOver: 1, session.SeemsVanished: 1, session.SeemsStolen: 1, session.SeemsGone: 1, session.SeemsMute: 1} {
-		add("running, doubted: "+string(kind), session.Running, doubting(kind, reads, 50*time.Second))
+	for _, d := range []session.Doubt{{Kind: session.SeemsSuspended, Reads: 2}, {Kind: session.SeemsOver, Reads: 1}, {Kind: session.SeemsVanished, Reads: 1},
+		{Kind: session.SeemsStolen, Reads: 1}, {Kind: session.SeemsGone, Reads: 1}, {Kind: session.SeemsMute, Reads: 1}} {
+		add("running, doubted: "+string(d.Kind), session.Running, doubting(d.Kind, d.Reads, 50*time.Second))
 	}
 	for _, v := range verdicts {
 		add("stopping, "+string(v), session.Stopping, func(l *session.Lease) { l.Verdict = v })

@@ -32,7 +32,7 @@ func (v View) settled() (Action, bool) {
 	if t, found := v.reapable(); found {
 		return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}, false
 	}
-	if _, found := v.orphan(); found {
+	if v.orphaned() {
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "a task of another attempt is being watched"}), false
 	}
 	if ok && own.Exit != nil {

@@ -5,7 +5,7 @@ func unheld(v View) Action {
 	if t, ok := v.reapable(); ok {
 		return StopTask{ARN: t.ARN, Why: "no lease names this task"}
 	}
-	if _, found := v.orphan(); found {
+	if v.orphaned() {
 		return Wait{Until: v.Now.Add(LookAgain), Why: "a task that no lease names is being watched"}
 	}
 	switch v.Entry.Reading {
