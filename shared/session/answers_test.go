@@ -93,7 +93,6 @@ func TestAnswersAreTheOnesReviewed(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	out.WriteString("What Next answers. Written by: go test ./shared/session -update\n")
-	counts := map[string]int{}
 	for _, l := range leases() {
 		fmt.Fprintf(&out, "\n# lease: %s\n", l.name)
 		at := 70 * time.Second
@@ -131,15 +130,8 @@ func TestAnswersAreTheOnesReviewed(t *testing.T) {
 			byAnswer[a] = append(byAnswer[a], try.name)
 		}
 		out.WriteString(tell("", byAnswer))
-		state := "none"
-		if l.make != nil {
-			state = string(l.make.State)
-		}
-		product(l, func(_ point, v session.View) {
-			name := strings.TrimPrefix(fmt.Sprintf("%T", session.Next(v)), "session.")
-			counts[fmt.Sprintf("%-10s %s", state, name)]++
-		})
 	}
+	counts, _ := survey()
 	out.WriteString("\n# answers to the whole product, by state\n")
 	for _, k := range slices.Sorted(maps.Keys(counts)) {
 		fmt.Fprintf(&out, "%8d  %s\n", counts[k], k)
