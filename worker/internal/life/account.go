@@ -31,6 +31,9 @@ func (w *Worker) hideSecrets() {
 // becomeAccount finds or creates the user that the session will run as.
 func (w *Worker) becomeAccount(context.Context) error {
 	name := string(w.settings.User)
+	if w.settings.PassTaskRole {
+		w.Log.Warn("OUTPOST_PASS_TASK_ROLE is on: the session can do whatever the task's role may do")
+	}
 	if w.settings.AllowSameUser {
 		w.account = custody.Self()
 		w.Log.Warn("the session runs as the worker's own user: good for a demo, not for production", "user", w.account.Name)
