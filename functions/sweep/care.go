@@ -2,8 +2,12 @@ package sweep
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/functions/poll"
@@ -30,8 +34,9 @@ func (s *sweep) watch(l session.Lease) {
 	}
 }
 
-// mismatchesNeeded is how many sweeps in a row must count other than the counter, while it stands still, before it is corrected: the index may lag.
-const mismatchesNeeded = 3
+// correctAfter is for how long every sweep must have seen the same counter beside the same other leases before the counter is corrected: the index may lag, and in a
+// busy outpost leases begin and end while they are counted.
+const correctAfter = 3 * time.Minute
 
 // checkSlots compares the slot counter with the leases.
 func (s *sweep) checkSlots(ctx context.Context) {
@@ -40,27 +45,26 @@ func (s *sweep) checkSlots(ctx context.Context) {
 		s.Log.Warn("slots not checked", "outpost_id", s.o.ID, "error", err.Error())
 		return
 	}
-	active := len(s.leases)
-	switch {
-	case c.SlotsUsed == active:
-		s.memo.Mismatches, s.memo.SlotsUsed = 0, 0
-		return
-	case s.memo.Mismatches > 0 && s.memo.SlotsUsed == c.SlotsUsed:
-		s.memo.Mismatches++
-	default:
-		s.memo.Mismatches, s.memo.SlotsUsed = 1, c.SlotsUsed
-	}
-	if s.memo.Mismatches < mismatchesNeeded {
+	if c.SlotsUsed == len(s.leases) {
 		return
 	}
-	err = s.Store.CorrectSlots(ctx, s.o.ID, c.SlotsUsed, active)
+	var epochs []string // of the leases as they are now: this sweep took its time
+	err = s.Store.Active(ctx, s.o.ID, func(l session.Lease) error { epochs = append(epochs, l.Epoch); return nil })
+	if err != nil || c.SlotsUsed == len(epochs) {
+		return
+	}
+	slices.Sort(epochs)
+	first := s.sighted(fmt.Sprintf("slots:%d:%x", c.SlotsUsed, sha256.Sum256([]byte(strings.Join(epochs, " "))))) // what is not seen again is forgotten
+	if first.IsZero() || s.Clock.Now().Sub(first) < correctAfter {
+		return
+	}
+	err = s.Store.CorrectSlots(ctx, s.o.ID, c.SlotsUsed, len(epochs))
 	if err != nil && !errors.Is(err, lease.ErrLost) {
 		s.Log.Warn("slots not corrected", "outpost_id", s.o.ID, "error", err.Error())
 		return
 	}
-	s.memo.Mismatches, s.memo.SlotsUsed = 0, 0
 	if err == nil {
-		s.Log.Error("slots corrected", "outpost_id", s.o.ID, "from", c.SlotsUsed, "to", active)
+		s.Log.Error("slots corrected", "outpost_id", s.o.ID, "from", c.SlotsUsed, "to", len(epochs))
 		s.Metrics.Count(s.o.ID, telemetry.SlotsCorrected, 1)
 	}
 }
@@ -68,8 +72,7 @@ func (s *sweep) checkSlots(ctx context.Context) {
 // remember writes what the next sweep needs, if it changed.
 func (s *sweep) remember(ctx context.Context) error {
 	old := s.o.Health.Memo
-	same := maps.Equal(old.Orphans, s.memo.Orphans) && old.Mismatches == s.memo.Mismatches && old.SlotsUsed == s.memo.SlotsUsed &&
-		old.NextClaims.Equal(s.memo.NextClaims) && old.Resume == s.memo.Resume
+	same := maps.Equal(old.Orphans, s.memo.Orphans) && old.NextClaims.Equal(s.memo.NextClaims) && old.Resume == s.memo.Resume
 	if same {
 		return nil
 	}
