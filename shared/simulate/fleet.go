@@ -118,8 +118,10 @@ func (f *fleet) fate(s *devin) {
 			}
 		})
 		at(EntryBlip, w.plan.blips, func() {
-			s.blip, s.lastBlip = w.now+w.between(time.Second, 12*time.Second), w.now
-			w.note(s.id, "reads 404 for a moment")
+			if w.now-s.lastBlip > 5*time.Minute { // two in a row would be evidence
+				s.blip, s.lastBlip = w.now+w.between(time.Second, 12*time.Second), w.now
+				w.note(s.id, "reads 404 for a moment")
+			}
 		})
 	}
 }

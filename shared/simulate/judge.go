@@ -60,6 +60,9 @@ func (j *judge) wrote(old, to session.Lease) {
 	if w.store.held[to.OutpostID] != w.store.used[to.OutpostID] {
 		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s counts %d slots used and has %d leases", to.OutpostID, w.store.used[to.OutpostID], w.store.held[to.OutpostID]))
 	}
+	if to.Outcome != old.Outcome && to.Outcome != session.Undecided {
+		j.decided(to)
+	}
 	if to.State == session.Launching && !to.LaunchUntil.IsZero() {
 		j.until[to.AttemptID()] = to.LaunchUntil
 		if l := j.life(to); !to.LaunchUntil.Equal(old.LaunchUntil) {
@@ -96,7 +99,7 @@ func (j *judge) corrected(outpost string, from, to int) {
 // claims sees every claim that is asked for.
 func (j *judge) claims(s *devin) {
 	w := j.w
-	if s == nil || !s.finished() || w.fleet.live(s) || w.now-s.over < time.Minute {
+	if s == nil || !s.finished() || w.fleet.live(s) || w.now-max(s.over, s.broken) < time.Minute {
 		return
 	}
 	if l := j.lease(s.id); l != nil && l.State != session.Reserved {
@@ -188,16 +191,26 @@ func (j *judge) ended(to session.Lease) {
 	w := j.w
 	s := w.fleet.byID[to.SessionID]
 	w.ends[string(to.Outcome)]++
+	if to.Outcome == session.Undecided {
+		w.violate(ruleTruth, s.id, "the lease ends without an outcome")
+	}
 	for _, t := range w.cluster.of(s.id) {
 		if t.live() {
 			w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s while task %s is %s", to.Outcome, t.arn[len(t.arn)-8:], t.status))
 		}
 	}
 	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
-	slow := s.granted-s.asked > 2*time.Second // the claim's call took effect long after it was made
+	slow := s.granted-s.asked > 2*time.Second || s.asked < s.freed // the claim's call took effect long after it was made, or crossed our release
 	if w.fleet.ours(s) && !blind && !slow {
 		w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s and the claim is still ours", to.Outcome))
 	}
+}
+
+// decided sees every outcome at the moment when it is written.
+func (j *judge) decided(to session.Lease) {
+	w := j.w
+	s := w.fleet.byID[to.SessionID]
+	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
 	if lie := j.lie(s, to, blind); lie != "" {
 		w.violate(ruleTruth, s.id, "the lease ends as "+string(to.Outcome)+lie)
 	}
@@ -239,8 +252,6 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 		if spent := l.rounds - l.interrupted; spent < budget && w.time().Before(to.Deadline) {
 			return fmt.Sprintf(" after %d of %d failures: %s", spent, budget, to.Reason)
 		}
-	case session.Undecided:
-		return "no outcome at all"
 	}
 	return ""
 }

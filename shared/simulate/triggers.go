@@ -42,7 +42,7 @@ func (w *world) isBroken(function string) bool {
 	if len(w.plan.broken) == 0 || !w.within(w.plan.broken, function) {
 		return false
 	}
-	w.faults[Broken]++
+	w.faults[Broken] = max(1, w.faults[Broken])
 	return true
 }
 
