@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/devin-outposts/devin-outposts-aws/infra/alarms"
+	"github.com/devin-outposts/devin-outposts-aws/infra/settings"
 )
 
 func main() {
@@ -46,8 +47,9 @@ func documents(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	usual := settings.Settings{Outposts: []settings.Outpost{settings.OutpostDefaults()}}
 	return map[string][]byte{
-		"docs/alarms.md":                   []byte(alarms.Runbook(alarms.All(map[string]int{"poll": 170, "claim": 60, "observe": 60, "sweep": 58}))),
+		"docs/alarms.md":                   []byte(alarms.Runbook(alarms.All(usual.Timeouts()))),
 		"docs/configuration.md":            []byte(reference(schema)),
 		"docs/configuration.example.jsonc": []byte(example(schema)),
 		"docs/configuration.schema.json":   text,

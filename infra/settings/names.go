@@ -41,3 +41,23 @@ func (s *Settings) Family(o Outpost) string { return SafeName(s.StackName, o.ID)
 
 // Parameter is the name of the SSM parameter that holds an outpost's configuration. SSM refuses names that begin with aws or ssm.
 func (s *Settings) Parameter(o Outpost) string { return "/outposts/" + s.StackName + "/" + o.ID }
+
+// Time limits of the functions in seconds. An invocation of poll watches for 150 s; sweep starts every 60 s.
+const (
+	watchTimeout   = 170
+	pollTimeout    = 60
+	ClaimTimeout   = 60
+	observeTimeout = 60
+	sweepTimeout   = 58
+)
+
+// Timeouts are the functions' time limits in seconds, by the functions' names.
+func (s *Settings) Timeouts() map[string]int {
+	timeouts := map[string]int{"poll": pollTimeout, "claim": ClaimTimeout, "observe": observeTimeout, "sweep": sweepTimeout}
+	for _, o := range s.Outposts {
+		if o.Dispatch == Watch {
+			timeouts["poll"] = watchTimeout
+		}
+	}
+	return timeouts
+}

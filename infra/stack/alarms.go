@@ -18,12 +18,8 @@ func (d *Deployment) addAlarms() {
 	if d.settings.Alarms == settings.NoAlarms {
 		return
 	}
-	timeouts := map[string]int{}
-	for name, f := range d.functions {
-		timeouts[name] = f.timeout
-	}
 	target := d.alarmTarget()
-	for _, a := range alarms.All(timeouts) {
+	for _, a := range alarms.All(d.settings.Timeouts()) {
 		if !a.Essential && d.settings.Alarms != settings.AllAlarms {
 			continue
 		}

@@ -11,13 +11,12 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/shared/telemetry"
 )
 
-var limits = map[string]int{"poll": 170, "claim": 60, "observe": 60, "sweep": 58}
-
 // What an alarm must read, as the functions write it: the dimensions decide whether it ever sees a value.
 func TestAlarmsReadWhatTheFunctionsWrite(t *testing.T) {
 	t.Parallel()
 	tmpl := templates["fullest"]
-	for _, a := range alarms.All(limits) {
+	wanted := load(configurations["fullest"])
+	for _, a := range alarms.All(wanted.Timeouts()) {
 		ids := []string{a.Name + "Alarm"}
 		if a.Own != nil {
 			ids = []string{a.Name + "0Alarm", a.Name + "1Alarm", a.Name + "2Alarm"}

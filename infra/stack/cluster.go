@@ -18,9 +18,9 @@ type cluster struct {
 // the configured capacity changes nothing here.
 func (d *Deployment) newCluster() cluster {
 	c := awsecs.NewCfnCluster(d.Stack, jsii.String("Cluster"), &awsecs.CfnClusterProps{
-		// Container Insights bills by metric; what we need to know of tasks is in our own metrics.
 		ClusterSettings: []any{awsecs.CfnCluster_ClusterSettingsProperty{Name: jsii.String("containerInsights"), Value: jsii.String("disabled")}},
 	})
+	d.accept(c, "AwsSolutions-ECS4", "Container Insights bills by metric; what matters of tasks is in the metrics of our own")
 	awsecs.NewCfnClusterCapacityProviderAssociations(d.Stack, jsii.String("CapacityProviders"), &awsecs.CfnClusterCapacityProviderAssociationsProps{
 		Cluster:                         c.Ref(),
 		CapacityProviders:               &[]any{"FARGATE", "FARGATE_SPOT"},

@@ -77,10 +77,11 @@ func (d *Deployment) driveSessions() []statement {
 	}
 	ours := conditions{"ArnEquals": {"ecs:cluster": *d.cluster.arn}}
 	return []statement{
-		allow("RunWorkers", []string{"ecs:RunTask"}, definitions, ours),
-		allow("SeeAndStopTasks", []string{"ecs:DescribeTasks", "ecs:StopTask"}, []string{d.arn("ecs", "task/"+*d.cluster.name+"/*")}, ours),
-		// ListTasks is checked against container instances, which Fargate tasks have none of; the cluster narrows it.
-		allow("ListTasks", []string{"ecs:ListTasks"}, []string{"*"}, ours),
+		allow("RunWorkers", []string{"ecs:RunTask"}, definitions, ours).because("A task definition's revision rises with each deployment"),
+		allow("SeeAndStopTasks", []string{"ecs:DescribeTasks", "ecs:StopTask"}, []string{d.arn("ecs", "task/"+*d.cluster.name+"/*")}, ours).
+			because("A task's id is made when it starts"),
+		allow("ListTasks", []string{"ecs:ListTasks"}, []string{"*"}, ours).
+			because("ListTasks is checked against container instances, which Fargate tasks have none of; the cluster narrows it"),
 		allow("GiveWorkersTheirRoles", []string{"iam:PassRole"}, roles, conditions{"StringEquals": {"iam:PassedToService": "ecs-tasks.amazonaws.com"}}),
 		allow("EncryptConnectTokens", []string{"kms:Encrypt"}, []string{*d.key.arn}, conditions{
 			"StringEquals":              {contextOutpost: outposts},

@@ -17,18 +17,8 @@ import (
 // Functions are the names of the functions; each has a folder of its own under functions/.
 var Functions = []string{"poll", "claim", "observe", "sweep"}
 
-// Time limits in seconds. An invocation of poll watches for 150 s; sweep starts every 60 s.
-const (
-	watchTimeout   = 170
-	pollTimeout    = 60
-	claimTimeout   = 60
-	observeTimeout = 60
-	sweepTimeout   = 58
-)
-
 type function struct {
 	name, arn, log *string
-	timeout        int
 }
 
 func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
@@ -45,12 +35,7 @@ func (d *Deployment) newFunctions() map[string]function {
 	}
 	// In MB. poll only waits and reads; the others do the cryptography of many short connections, and memory is what Lambda's CPU is sold by.
 	memory := map[string]float64{"poll": 128, "claim": 256, "observe": 256, "sweep": 256}
-	timeouts := map[string]int{"poll": pollTimeout, "claim": claimTimeout, "observe": observeTimeout, "sweep": sweepTimeout}
-	for _, outpost := range d.settings.Outposts {
-		if outpost.Dispatch == settings.Watch {
-			timeouts["poll"] = watchTimeout
-		}
-	}
+	timeouts := d.settings.Timeouts()
 	functions := map[string]function{}
 	for _, name := range Functions {
 		functions[name] = d.newFunction(name, memory[name], timeouts[name], environment)
@@ -76,7 +61,7 @@ func (d *Deployment) newFunction(name string, memory float64, timeout int, envir
 		Environment:   awslambda.CfnFunction_EnvironmentProperty{Variables: environment},
 		LoggingConfig: awslambda.CfnFunction_LoggingConfigProperty{LogGroup: log.name},
 	})
-	return function{name: f.Ref(), arn: f.AttrArn(), log: log.name, timeout: timeout}
+	return function{name: f.Ref(), arn: f.AttrArn(), log: log.name}
 }
 
 // acceptorID names this deployment to Devin: stable as long as the stack lives, and never the same for two stacks, since two holders of one id would take each

@@ -27,7 +27,7 @@ func (d *Deployment) addFlowLogs(vpc awsec2.Vpc) {
 	role := d.newRole("FlowLogsRole", "Writes the VPC's flow logs", "vpc-flow-logs.amazonaws.com",
 		conditions{"StringEquals": {"aws:SourceAccount": *d.Account()}},
 		allow("WriteLogs", []string{"logs:CreateLogStream", "logs:PutLogEvents", "logs:DescribeLogStreams"}, []string{*group.arn}, nil),
-		allow("FindGroup", []string{"logs:DescribeLogGroups"}, []string{"*"}, nil))
+		allow("FindGroup", []string{"logs:DescribeLogGroups"}, []string{"*"}, nil).because("VPC flow logs ask for all log groups"))
 	awsec2.NewCfnFlowLog(d.Stack, jsii.String("FlowLog"), &awsec2.CfnFlowLogProps{
 		ResourceId: vpc.VpcId(), ResourceType: jsii.String("VPC"), TrafficType: jsii.String("ALL"),
 		LogDestinationType: jsii.String("cloud-watch-logs"), LogGroupName: group.name, DeliverLogsPermissionArn: role.AttrArn(),

@@ -58,8 +58,11 @@ func longest() string {
 	return fmt.Sprintf(`{"stackName": "ecs-%s", "outposts": [%s]}`, strings.Repeat("n", 124), strings.Join(outposts, ","))
 }
 
-// templates are the synthesised configurations, by name.
-var templates = map[string]template{}
+// templates are the synthesised configurations, by name; findings what cdk-nag says of them.
+var (
+	templates = map[string]template{}
+	findings  = map[string][]string{}
+)
 
 func TestMain(m *testing.M) {
 	flag.Parse()
@@ -80,6 +83,10 @@ func TestMain(m *testing.M) {
 				panic(fmt.Sprintf("synthesise %s: %v", name, err))
 			}
 			templates[name] = t
+		}
+		for _, name := range []string{"default", "fullest"} {
+			wanted := load(configurations[name])
+			findings[name] = nag(wanted, filepath.Join(dist, string(wanted.FunctionArchitecture)))
 		}
 		return m.Run()
 	}())

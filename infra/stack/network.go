@@ -1,6 +1,9 @@
 package stack
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/jsii-runtime-go"
 
@@ -18,8 +21,9 @@ func (d *Deployment) newNetwork() network {
 	wanted := d.settings.Network
 	n := network{publicIP: wanted.AssignPublicIP}
 	vpc := jsii.String(wanted.VPCID)
+	var made awsec2.Vpc
 	if wanted.VPCID == "" {
-		made := d.newVPC(wanted)
+		made = d.newVPC(wanted)
 		vpc = made.VpcId()
 		subnets := made.PublicSubnets()
 		if wanted.NAT {
@@ -40,6 +44,9 @@ func (d *Deployment) newNetwork() network {
 			awsec2.CfnSecurityGroup_EgressProperty{IpProtocol: jsii.String("-1"), CidrIp: jsii.String("0.0.0.0/0"), Description: jsii.String("Sessions reach what they need")},
 		},
 	}).AttrGroupId()
+	if len(wanted.Endpoints) > 0 {
+		d.addEndpoints(made, n, wanted.Endpoints)
+	}
 	return n
 }
 
@@ -62,18 +69,41 @@ func (d *Deployment) newVPC(wanted settings.Network) awsec2.Vpc {
 		NatGateways:         jsii.Number(float64(nats)),
 		SubnetConfiguration: &subnets,
 	})
-	for _, endpoint := range wanted.Endpoints {
-		id := jsii.String("Endpoint-" + string(endpoint))
-		if endpoint == "s3" {
-			vpc.AddGatewayEndpoint(id, &awsec2.GatewayVpcEndpointOptions{Service: awsec2.GatewayVpcEndpointAwsService_S3()})
-			continue
-		}
-		vpc.AddInterfaceEndpoint(id, &awsec2.InterfaceVpcEndpointOptions{
-			Service: awsec2.NewInterfaceVpcEndpointAwsService(jsii.String(string(endpoint)), nil, nil, nil),
-		})
-	}
 	if wanted.FlowLogs {
 		d.addFlowLogs(vpc)
+	} else {
+		d.accept(vpc.Node().DefaultChild().(awsec2.CfnVPC), "AwsSolutions-VPC7", "Flow logs are by choice (network.flowLogs): they cost by the gigabyte")
 	}
 	return vpc
+}
+
+// addEndpoints lets tasks reach AWS services without leaving the VPC. Only tasks can reach the endpoints.
+func (d *Deployment) addEndpoints(vpc awsec2.Vpc, n network, wanted []settings.Endpoint) {
+	group := awsec2.NewCfnSecurityGroup(d.Stack, jsii.String("EndpointSecurityGroup"), &awsec2.CfnSecurityGroupProps{
+		GroupDescription: jsii.String("AWS services inside the VPC, for the workers"),
+		VpcId:            vpc.VpcId(),
+		SecurityGroupIngress: []any{awsec2.CfnSecurityGroup_IngressProperty{
+			IpProtocol: jsii.String("tcp"), FromPort: jsii.Number(443), ToPort: jsii.Number(443), SourceSecurityGroupId: n.group, Description: jsii.String("Workers only"),
+		}},
+	})
+	var routes []any
+	for _, subnet := range slices.Concat(*vpc.PublicSubnets(), *vpc.PrivateSubnets()) {
+		routes = append(routes, subnet.RouteTable().RouteTableId())
+	}
+	subnets := make([]any, len(n.subnets))
+	for i, subnet := range n.subnets {
+		subnets[i] = subnet
+	}
+	for _, endpoint := range wanted {
+		name := strings.ReplaceAll(string(endpoint), ".", "")
+		props := &awsec2.CfnVPCEndpointProps{
+			VpcId: vpc.VpcId(), ServiceName: jsii.String("com.amazonaws." + *d.Region() + "." + string(endpoint)),
+			VpcEndpointType: jsii.String("Interface"), SubnetIds: &subnets, SecurityGroupIds: &[]any{group.AttrGroupId()}, PrivateDnsEnabled: jsii.Bool(true),
+		}
+		if endpoint == "s3" {
+			props.VpcEndpointType, props.RouteTableIds = jsii.String("Gateway"), &routes
+			props.SubnetIds, props.SecurityGroupIds, props.PrivateDnsEnabled = nil, nil, nil
+		}
+		awsec2.NewCfnVPCEndpoint(d.Stack, jsii.String("Endpoint"+name), props)
+	}
 }

@@ -1,6 +1,9 @@
 package stack
 
 import (
+	"strings"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -18,6 +21,14 @@ type statement struct {
 	Resource    []string
 	NotResource []string
 	Condition   conditions
+	// Why says why a resource with a wildcard cannot be narrower; it is what cdk-nag asks for.
+	Why string
+}
+
+// because gives the reason for a wildcard.
+func (s statement) because(why string) statement {
+	s.Why = why
+	return s
 }
 
 // allow is the usual statement.
@@ -58,5 +69,27 @@ func (d *Deployment) newRole(id, description, service string, trust conditions, 
 		}),
 		Policies: []any{awsiam.CfnRole_PolicyProperty{PolicyName: jsii.String("Inline"), PolicyDocument: document(statements...)}},
 	})
+	for _, s := range statements {
+		for _, resource := range s.Resource {
+			if s.Why != "" && strings.Contains(resource, "*") {
+				d.accept(role, "AwsSolutions-IAM5", s.Why, "Resource::"+d.asNagSees(resource))
+			}
+		}
+	}
 	return role
+}
+
+// accept says why a finding of cdk-nag stands: the rule, the reason, and, for rules that find several things in one resource, which of them.
+func (d *Deployment) accept(resource awscdk.CfnResource, rule, reason string, findings ...string) {
+	d.accepted[resource] = append(d.accepted[resource], map[string]any{"id": rule, "reason": reason})
+	last := d.accepted[resource][len(d.accepted[resource])-1].(map[string]any)
+	if len(findings) > 0 {
+		last["applies_to"] = findings
+	}
+	resource.AddMetadata(jsii.String("cdk_nag"), map[string]any{"rules_to_suppress": d.accepted[resource]})
+}
+
+// asNagSees writes a resource with references as cdk-nag names it in findings.
+func (d *Deployment) asNagSees(resource string) string {
+	return strings.NewReplacer(*d.Partition(), "<AWS::Partition>", *d.Region(), "<AWS::Region>", *d.Account(), "<AWS::AccountId>", *d.cluster.name, "<Cluster>").Replace(resource)
 }

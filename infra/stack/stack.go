@@ -29,6 +29,8 @@ type Deployment struct {
 	tokens    []secret
 	worker    []worker
 	functions map[string]function
+
+	accepted map[awscdk.CfnResource][]any // findings of cdk-nag that stand, with reasons
 }
 
 // New adds the whole deployment to an app. It fails when the built files are missing or of the wrong architecture.
@@ -43,6 +45,7 @@ func New(scope constructs.Construct, props Props) (*Deployment, error) {
 		}),
 		settings: s,
 		dist:     props.Dist,
+		accepted: map[awscdk.CfnResource][]any{},
 	}
 	if err := checkBuilt(props.Dist, s); err != nil {
 		return nil, err

@@ -36,5 +36,6 @@ func (d *Deployment) newTable() table {
 		TimeToLiveSpecification: awsdynamodb.CfnTable_TimeToLiveSpecificationProperty{AttributeName: jsii.String(expiresAt), Enabled: jsii.Bool(true)},
 	})
 	d.keep(t)
+	d.accept(t, "AwsSolutions-DDB3", "The table holds hours of state, which the queue and ECS would give again; an old state would be worse than none")
 	return table{name: t.Ref(), arn: t.AttrArn(), indexARN: jsii.String(*t.AttrArn() + "/index/" + activeIndex)}
 }

@@ -36,7 +36,7 @@ func (d *Deployment) newTaskRole(i int, outpost settings.Outpost) *string {
 	statements := []statement{allow("DecryptOwnConnectToken", []string{"kms:Decrypt"}, []string{*d.key.arn}, own)}
 	possible := []string{"kms:Decrypt"}
 	if outpost.Exec {
-		statements = append(statements, allow("Exec", execActions, []string{"*"}, nil))
+		statements = append(statements, allow("Exec", execActions, []string{"*"}, nil).because("The channels of ECS Exec have no resource"))
 		possible = append(possible, execActions...)
 	}
 	statements = append(statements,
@@ -54,7 +54,7 @@ func (d *Deployment) newExecutionRole(log logGroup, repositories []string) *stri
 	statements := []statement{log.write()}
 	if len(repositories) > 0 {
 		statements = append(statements,
-			allow("SignInToRegistry", []string{"ecr:GetAuthorizationToken"}, []string{"*"}, nil), // AWS offers no narrower resource
+			allow("SignInToRegistry", []string{"ecr:GetAuthorizationToken"}, []string{"*"}, nil).because("ecr:GetAuthorizationToken has no resource"),
 			allow("PullImages", []string{"ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"}, repositories, nil))
 	}
 	return d.newRole("ExecutionRole", "Starts the tasks: pulls images and writes logs", "ecs-tasks.amazonaws.com", d.ecsTasks(), statements...).AttrArn()

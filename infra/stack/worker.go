@@ -88,6 +88,7 @@ func (d *Deployment) newTaskDefinition(i int, w worker, image string, log logGro
 	for name, value := range w.outpost.Tags {
 		awscdk.Tags_Of(definition).Add(jsii.String(name), jsii.String(value), nil)
 	}
+	d.accept(definition, "AwsSolutions-ECS2", "What stands in the environment is no secret, and is to be read in the console")
 	return definition
 }
 
