@@ -63,6 +63,18 @@ echo "$HOME"; for f in /var/lib/outpost-worker/x "$0"; do (echo > "$f") 2>/dev/n
 	}
 }
 
+func TestSessionRunsAsANumberThatNoUserHas(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, `id -u; id -g; id -G; echo "$USER $HOME"`)
+	delete(b.env, "OUTPOST_ALLOW_SAME_USER")
+	b.env["OUTPOST_USER"] = "4242"
+	r := start(t, inJail(t, b.command()))
+	r.expect(0)
+	if diff := cmp.Diff([]string{"4242", "4242", "4242", "4242 " + b.work}, r.lines("remote")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestLinksThatAnEarlierSessionLeftLeadNowhere(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"repos", ".outpost"} {

@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -53,6 +54,9 @@ func (d Distribution) get(ctx context.Context, name string, offset int64, tag st
 		request.Header.Set("If-Range", tag)
 	}
 	answer, err := d.Client.Do(request)
+	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+		return nil, final{fmt.Errorf("%w (if a proxy or mirror has a certificate of your own, name your bundle in SSL_CERT_FILE)", err)}
+	}
 	if err != nil {
 		return nil, err
 	}
