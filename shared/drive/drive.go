@@ -118,7 +118,7 @@ func (r *drive) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("session %s: %w", r.job.SessionID, err)
 	}
-	r.v.Lease, r.v.Try, r.v.Sole = l, session.Try{}, false
+	r.v.Lease, r.v.Try = l, session.Try{}
 	return nil
 }
 

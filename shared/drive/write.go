@@ -12,13 +12,8 @@ import (
 
 // save writes the lease.
 func (r *drive) save(ctx context.Context, a session.Save) (done bool) {
-	old := r.v.Lease
 	if err := r.Leases.Save(ctx, a.To); err != nil {
 		return r.notWritten(ctx, err)
-	}
-	fenced := a.To.State == session.Launching && !a.To.LaunchUntil.IsZero()
-	if fenced && (a.To.Attempt != old.Attempt || old.LaunchUntil.IsZero()) {
-		r.v.Sole = true
 	}
 	r.wrote(a.To)
 	if a.Trip != "" {

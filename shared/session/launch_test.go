@@ -85,9 +85,9 @@ func TestRoundWithoutCapacityPausesThenBeginsAnewAndIsGivenUpWithinTheBudget(t *
 	t.Parallel()
 	l := with(held(session.Launching), func(l *session.Lease) { l.Capacity = "fargate" })
 	v := view(l, 5*time.Second)
-	v.Try, v.Tasks, v.Sole = declined(session.Backoff, false), tasks(5*time.Second), true
+	v.Try, v.Tasks = declined(session.Backoff, false), tasks(5*time.Second)
 	first := next(l, 5*time.Second, func(l *session.Lease) {
-		l.Capacity, l.Reason, l.Failures, l.NotBefore, l.LaunchUntil = "spot", "no room", 1, after(65*time.Second), time.Time{}
+		l.Capacity, l.Reason, l.Failures, l.NotBefore = "spot", "no room", 1, after(65*time.Second)
 	})
 	answers(t, v, session.Save{To: first})
 
@@ -98,22 +98,12 @@ func TestRoundWithoutCapacityPausesThenBeginsAnewAndIsGivenUpWithinTheBudget(t *
 
 	l = with(l, func(l *session.Lease) { l.Failures = 2 })
 	v = view(l, 5*time.Second)
-	v.Try, v.Tasks, v.Sole = declined(session.Terminal, true), tasks(5*time.Second), true
+	v.Try, v.Tasks = declined(session.Terminal, true), tasks(5*time.Second)
 	want := stopping(l, 5*time.Second, session.Undecided, session.Failed, "no room", func(l *session.Lease) {
-		l.Failures, l.NotBefore, l.LaunchUntil = 3, after(5*time.Second), time.Time{}
+		l.Failures, l.NotBefore = 3, after(5*time.Second)
 	})
 	want.Trip = "fargate"
 	answers(t, v, want)
-}
-
-func TestRoundInWhichSomebodyElseMayHaveLaunchedKeepsItsLimit(t *testing.T) {
-	t.Parallel()
-	l := with(held(session.Launching), func(l *session.Lease) { l.Capacity = "fargate" })
-	v := view(l, 5*time.Second)
-	v.Try, v.Tasks = declined(session.Backoff, false), tasks(5*time.Second)
-	if got := session.Next(v).(session.Save).To.LaunchUntil; !got.Equal(l.LaunchUntil) {
-		t.Errorf("LaunchUntil is %v", got)
-	}
 }
 
 func TestLaunchOfWhichNothingIsKnownAfterItsLimitIsMadeAgainUnderItsName(t *testing.T) {

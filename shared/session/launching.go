@@ -124,24 +124,17 @@ func refused(v View) Action {
 	return again(v, v.Try.Class, v.Try.Reason, trip)
 }
 
-// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget.
+// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget. LaunchUntil stays, even if every
+// call of this drive was refused: another drive that read the same lease may have sent RunTask too, and its task may be on its way.
 func again(v View, class Class, why, trip string) Action {
 	if v.Lease.Failures+1 >= v.Terms.MaxFailures {
 		s := v.failed(class, why)
-		s.Trip, s.To.LaunchUntil = trip, v.fence()
+		s.Trip = trip
 		return s
 	}
 	to := v.to(Launching)
 	to.Failures++
 	to.Capacity, to.Reason = v.Terms.nextChoice(""), why
-	to.NotBefore, to.LaunchUntil = v.Now.Add(pause(class, to.Failures)), v.fence()
+	to.NotBefore = v.Now.Add(pause(class, to.Failures))
 	return Save{To: to, Trip: trip}
-}
-
-// fence is the attempt's LaunchUntil after a round that gave no task: zero, that is nothing can land late, when all its calls were ours and refused.
-func (v View) fence() time.Time {
-	if v.Sole && v.Try.Kind == Declined {
-		return time.Time{}
-	}
-	return v.Lease.LaunchUntil
 }

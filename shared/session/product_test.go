@@ -172,7 +172,6 @@ func tries() []named[func(at time.Duration) session.Try] {
 func conditions() []named[func(*session.View)] {
 	return []named[func(*session.View)]{
 		{"as usual", func(*session.View) {}},
-		{"all by this drive", func(v *session.View) { v.Sole = true }},
 		{"draining", func(v *session.View) { v.Terms.Draining = true }},
 		{"breakers open", func(v *session.View) {
 			v.Terms.Capacity[0].Breaker, v.Terms.Capacity[1].Breaker = session.Opened, session.Opened

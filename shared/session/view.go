@@ -10,7 +10,6 @@ type View struct {
 	Tasks Tasks
 	Try   Try   // what the last effect answered; cleared by the next write and by waiting
 	Terms Terms // of the outpost
-	Sole  bool  // every RunTask of this attempt was sent by this very drive and answered for certain: none can land late
 }
 
 // Terms are an outpost's rules for its sessions.

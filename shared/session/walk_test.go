@@ -26,7 +26,7 @@ const mostSteps = 30
 // walk carries a lease on in a world as the driver does, from one answer to the next, until there is only waiting left. Each step takes a few hundredths of a second.
 // It answers how many steps there were, at most one more than there may be.
 func walk(v session.View, at time.Duration, w world, tell func(session.Action)) (steps int) {
-	attempts, first := 0, v.Lease
+	first := v.Lease
 	for steps = 1; steps <= mostSteps; steps++ {
 		at += 30 * time.Millisecond
 		v.Now = after(at)
@@ -44,9 +44,6 @@ func walk(v session.View, at time.Duration, w world, tell func(session.Action)) 
 			a.To.Epoch = "epoch-2"
 			v.Lease, v.Try = &a.To, session.Try{}
 		case session.Save:
-			if a.To.Attempt > attempts {
-				attempts, v.Sole = a.To.Attempt, true
-			}
 			v.Lease, v.Try = &a.To, session.Try{}
 		case session.Claim:
 			kind := w.claim
@@ -70,7 +67,7 @@ func walk(v session.View, at time.Duration, w world, tell func(session.Action)) 
 				v.Try.ARN = fmt.Sprint("arn:task/new-", v.Lease.Attempt)
 			}
 			if w.run.Kind == session.Unclear {
-				v.Try, v.Sole = unclear, false
+				v.Try = unclear
 			}
 		case session.StopTask:
 			v.Try = session.Try{Kind: w.stop}
