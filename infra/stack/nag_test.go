@@ -25,7 +25,7 @@ func nag(wanted settings.Settings, dist string) []string {
 	errors, warnings := annotations.FindError(jsii.String("*"), assertions.Match_AnyValue()), annotations.FindWarning(jsii.String("*"), assertions.Match_AnyValue())
 	var found []string
 	for _, message := range append(*errors, *warnings...) {
-		found = append(found, fmt.Sprintf("%s: %v", *message.Id, message.Entry.Data))
+		found = append(found, fmt.Sprintf("%s: %v", *message.Id, message.Entry.Data)) //nolint:staticcheck // the type has moved, but the assertions still answer the old one
 	}
 	return found
 }

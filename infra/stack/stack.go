@@ -53,8 +53,8 @@ func New(scope constructs.Construct, props Props) (*Deployment, error) {
 	for name, value := range s.Tags {
 		awscdk.Tags_Of(d.Stack).Add(jsii.String(name), jsii.String(value), nil)
 	}
-	d.network = d.newNetwork()
 	d.cluster = d.newCluster()
+	d.network = d.newNetwork()
 	d.queues = d.newQueues()
 	d.table = d.newTable()
 	d.key = d.newKey()
