@@ -169,7 +169,7 @@ func (r *Run) Forget(id string) {
 	delete(r.read, id)
 }
 
-// How long a drive may wait for something to become due: an offer goes back to the queue rather than keep others waiting; an event waits for a session's status to
+// How long a drive may wait for something to become due: claim tries again what failed in passing, but keeps the offers behind it waiting for nothing else; an event waits for a session's status to
 // follow the exit of its remote; sweep, which looks at many, waits only for what takes seconds.
 const (
 	BriefPatience = 5 * time.Second

@@ -48,7 +48,7 @@ func (h Handler) take(ctx context.Context, run *functions.Run, m lambda.SQSMessa
 	if err != nil {
 		return fmt.Errorf("session %s: %w", offer.SessionID, err)
 	}
-	res := run.Driver.Drive(ctx, drive.Job{SessionID: offer.SessionID, Outpost: o.Outpost, Until: run.Until, Patience: functions.BriefPatience})
+	res := run.Driver.Drive(ctx, drive.Job{SessionID: offer.SessionID, Outpost: o.Outpost, Until: run.Until, Patience: functions.BriefPatience, Retries: true})
 	if res.Full {
 		h.Metrics.Count(offer.OutpostID, telemetry.AtCapacity, 1)
 		return nil

@@ -94,6 +94,7 @@ type Job struct {
 	Entry     session.Entry
 	Tasks     session.Tasks
 	Patience  time.Duration // how long it may wait, in all, for something to become due
+	Retries   bool          // it waits only to try again what failed in passing
 	Until     time.Time     // nothing new is begun after it; zero = no limit
 }
 

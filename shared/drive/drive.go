@@ -97,7 +97,8 @@ func (r *drive) apply(ctx context.Context, action session.Action) (done bool) {
 // wait waits within the job's patience and then looks anew; else the drive is over.
 func (r *drive) wait(ctx context.Context, w session.Wait) (done bool) {
 	pause := w.Until.Sub(r.v.Now)
-	if w.Until.IsZero() || r.spent+pause > r.job.Patience || (!r.job.Until.IsZero() && w.Until.After(r.job.Until)) {
+	unasked := r.job.Retries && r.v.Try.Kind != session.Unclear
+	if unasked || w.Until.IsZero() || r.spent+pause > r.job.Patience || (!r.job.Until.IsZero() && w.Until.After(r.job.Until)) {
 		r.res.Wait = w
 		return true
 	}

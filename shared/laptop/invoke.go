@@ -44,12 +44,15 @@ func (l *Laptop) startFunctions() error {
 }
 
 // inProcess calls the handlers as Lambda's runtime client would: JSON in, JSON out.
-type inProcess map[string]func(context.Context, []byte) (any, error)
+type inProcess struct {
+	now      func() time.Time
+	handlers map[string]func(context.Context, []byte) (any, error)
+}
 
 func startInProcess(o Options, environ []string, clients aws.Config, ecsURL string) (inProcess, error) {
 	env, err := config.Load(environ)
 	if err != nil {
-		return nil, err
+		return inProcess{}, err
 	}
 	logs := &locked{w: o.Logs}
 	kit := func(name string) wire.Function {
@@ -59,7 +62,7 @@ func startInProcess(o Options, environ []string, clients aws.Config, ecsURL stri
 	p := poll.Handler{Kit: wire.New(env, clients, kit("poll"))}
 	b := observe.Handler{Kit: wire.New(env, clients, kit("observe"))}
 	s := sweep.Handler{Kit: wire.New(env, clients, kit("sweep"))}
-	return inProcess{
+	return inProcess{o.Now, map[string]func(context.Context, []byte) (any, error){
 		"poll":    func(ctx context.Context, _ []byte) (any, error) { return nil, p.Handle(ctx) },
 		"sweep":   func(ctx context.Context, _ []byte) (any, error) { return nil, s.Handle(ctx) },
 		"observe": func(ctx context.Context, in []byte) (any, error) { return nil, b.Handle(ctx, in) },
@@ -70,13 +73,13 @@ func startInProcess(o Options, environ []string, clients aws.Config, ecsURL stri
 			}
 			return c.Handle(ctx, batch)
 		},
-	}, nil
+	}}, nil
 }
 
 func (p inProcess) call(ctx context.Context, function string, payload []byte) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeouts[function])
+	ctx, cancel := context.WithDeadline(ctx, p.now().Add(timeouts[function]))
 	defer cancel()
-	out, err := p[function](ctx, payload)
+	out, err := p.handlers[function](ctx, payload)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,7 @@ func New(ctx context.Context, o Options) (*Laptop, error) {
 	o.defaults()
 	l := &Laptop{o: o, events: make(chan []byte, 4096)}
 	base := emulator().URL
-	l.clients = aws.Config{Region: region, BaseEndpoint: aws.String(base), Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
+	l.clients = aws.Config{Region: region, HTTPClient: ecstest.WholeAnswers(), BaseEndpoint: aws.String(base), Credentials: credentials.NewStaticCredentialsProvider("local", "local", "")}
 	n := fmt.Sprintf("%d-%d", os.Getpid(), made.Add(1))
 	if err := l.startFleet(); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+	"github.com/devin-outposts/devin-outposts-aws/events"
 )
 
 // Run feeds the functions until the context ends, and waits for what is under way: poll and sweep by a schedule, claim from the queue, observe from the task events.
@@ -68,7 +69,7 @@ func (l *Laptop) Poll(ctx context.Context) error { return l.call(ctx, "poll") }
 // Sweep runs sweep once.
 func (l *Laptop) Sweep(ctx context.Context) error { return l.call(ctx, "sweep") }
 
-// Observe hands one event to observe, which Lambda would try three times in all.
+// observe hands one event to observe, which Lambda would try three times in all.
 func (l *Laptop) observe(ctx context.Context, event []byte) {
 	var err error
 	for range 3 {
@@ -80,14 +81,21 @@ func (l *Laptop) observe(ctx context.Context, event []byte) {
 	l.fault(err)
 }
 
-// Events hands the task events that have come to observe, and answers how many there were.
-func (l *Laptop) Events(ctx context.Context) int {
-	for n := 0; ; n++ {
+// Hear hands the task events that come to observe, in their order, until one has come that shows the task in that state.
+func (l *Laptop) Hear(ctx context.Context, arn, status string) error {
+	for {
 		select {
-		case event := <-l.events:
-			l.observe(ctx, event)
-		default:
-			return n
+		case <-ctx.Done():
+			return fmt.Errorf("no event shows task %s %s: %w", arn, status, ctx.Err())
+		case raw := <-l.events:
+			l.observe(ctx, raw)
+			event, err := events.DecodeTaskStateChange(raw)
+			if err != nil {
+				return err
+			}
+			if event.Detail.TaskARN == arn && event.Detail.LastStatus == status {
+				return nil
+			}
 		}
 	}
 }
