@@ -35,10 +35,13 @@ type drive struct {
 // Drive looks after one session until there is nothing to do but wait.
 func (d *Driver) Drive(ctx context.Context, job Job) Result {
 	r := &drive{Driver: d, job: job, ours: map[string]string{}}
-	r.v = session.View{Entry: job.Entry, Tasks: job.Tasks, Terms: job.Outpost.Terms}
+	r.v = session.View{Tasks: job.Tasks, Terms: job.Outpost.Terms}
 	r.v.Terms.Capacity = slices.Clone(r.v.Terms.Capacity) // shared with other drives
 	if err := r.read(ctx); err != nil {
 		return Result{Err: err}
+	}
+	if l := r.v.Lease; l == nil || !job.Entry.At.Before(l.UpdatedAt) {
+		r.v.Entry = job.Entry // else a life may have passed since it was read
 	}
 	r.run(ctx)
 	r.res.Lease = r.v.Lease
@@ -113,13 +116,14 @@ func (r *drive) wait(ctx context.Context, w session.Wait) (done bool) {
 	return false
 }
 
-// read reads the lease and forgets what rested on the old one.
+// read reads the lease and forgets what was decided by the old one, and the queue entry, which may belong to a life that has passed. What is known of tasks stays
+// true.
 func (r *drive) read(ctx context.Context) error {
 	l, err := r.Leases.Get(ctx, r.job.SessionID)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", r.job.SessionID, err)
 	}
-	r.v.Lease, r.v.Try = l, session.Try{}
+	r.v.Lease, r.v.Try, r.v.Entry = l, session.Try{}, session.Entry{Orphan: r.v.Entry.Orphan}
 	return nil
 }
 
