@@ -39,6 +39,7 @@ type Worker struct {
 
 // Serve lives a session's life until it is over or ctx ends, and returns the exit code.
 func (w *Worker) Serve(ctx context.Context) exit.Code {
+	w.hideSecrets()
 	w.Log.Info("worker started", "version", w.Version)
 	parsed, err := settings.Parse(w.Environ)
 	var problems settings.Problems
@@ -50,7 +51,6 @@ func (w *Worker) Serve(ctx context.Context) exit.Code {
 		return exit.BadSettings
 	}
 	w.settings = parsed
-	w.hideSecrets()
 	w.Log = w.Log.With("outpost_id", parsed.OutpostID, "session_id", parsed.SessionID, "attempt", parsed.AttemptID)
 	if !parsed.Deadline.IsZero() {
 		var cancel context.CancelFunc

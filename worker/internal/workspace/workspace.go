@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"syscall"
 
 	"github.com/devin-outposts/devin-outposts-aws/worker/internal/custody"
 )
@@ -44,7 +45,7 @@ func Prepare(work, session string, account custody.Account) (Paths, error) {
 	if account.Own {
 		paths.Remote = filepath.Join(work, ours, "remote")
 		folders = append(folders, filepath.Join(ours, "remote"))
-	} else if err := os.MkdirAll(remoteHome, 0o755); err != nil {
+	} else if err := makeTrusted(remoteHome); err != nil {
 		return Paths{}, fmt.Errorf("make the directory of the remote: %w", err)
 	}
 	for _, name := range folders {
@@ -74,6 +75,21 @@ func makeOwned(root *os.Root, name string, mode fs.FileMode, account custody.Acc
 		return nil
 	}
 	return root.Lchown(name, int(account.UID), int(account.GID))
+}
+
+// makeTrusted makes a directory that only root can write to: what is verified there stays what it was.
+func makeTrusted(path string) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return err
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	if owner, known := info.Sys().(*syscall.Stat_t); !info.IsDir() || info.Mode().Perm()&0o022 != 0 || known && owner.Uid != 0 {
+		return fmt.Errorf("%s is in the image and must be a directory that only root can write to; remove it from the image", path)
+	}
+	return nil
 }
 
 // makeLogs makes /var/log/devin where the worker may; under the worker's own user, the remote does without if it must.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,5 +53,27 @@ func TestFileInTheWayIsSaid(t *testing.T) {
 	}
 	if _, err := Prepare(work, "devin-1", custody.Self()); err == nil || !strings.Contains(err.Error(), "is no directory") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestDirectoryOfTheRemoteIsTrustedOnlyIfOthersCannotWriteThere(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make what belongs to root")
+	}
+	for name, spoil := range map[string]func(string) error{
+		"missing":       func(string) error { return nil },
+		"writable":      func(path string) error { return errors.Join(os.Mkdir(path, 0o755), os.Chmod(path, 0o777)) },
+		"somebody's":    func(path string) error { return errors.Join(os.Mkdir(path, 0o755), os.Chown(path, 1000, 1000)) },
+		"a link":        func(path string) error { return os.Symlink(os.TempDir(), path) },
+		"as it must be": func(path string) error { return os.Mkdir(path, 0o755) },
+	} {
+		path := filepath.Join(t.TempDir(), "remote")
+		if err := spoil(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := makeTrusted(path); (err == nil) != (name == "missing" || name == "as it must be") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
