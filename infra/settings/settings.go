@@ -11,7 +11,7 @@ type Settings struct {
 
 	// Name of the CloudFormation stack. Two stacks with different names live side by side in one account and region.
 	StackName string `json:"stackName"`
-	// Processor architecture of the four functions. `make build FUNCTION_ARCH=…` must have built the same one.
+	// Processor architecture of the four functions. With x64, set FUNCTION_ARCH=amd64 in the environment when building and deploying.
 	FunctionArchitecture Architecture `json:"functionArchitecture" jsonschema:"enum=arm64,enum=x64"`
 	// Base URL of Devin's API.
 	APIURL string `json:"apiUrl"`

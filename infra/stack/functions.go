@@ -86,7 +86,7 @@ func checkBuilt(dist string, s settings.Settings) error {
 		return nil
 	}
 	for _, name := range Functions {
-		remedy := "make build FUNCTION_ARCH=" + goarch(s.FunctionArchitecture)
+		remedy := "FUNCTION_ARCH=" + goarch(s.FunctionArchitecture) + " make build"
 		if err := check(filepath.Join(dist, "functions", name, "bootstrap"), s.FunctionArchitecture, remedy); err != nil {
 			return err
 		}
