@@ -18,6 +18,9 @@ import (
 // probeFor is how long a probe of an open breaker may take to prove that its tasks run.
 const probeFor = 15 * time.Minute
 
+// shortestLife is how long a claim is taken to last however little was granted, so that one drive does not renew it over and over.
+const shortestLife = 20 * time.Second
+
 // How long to leave an effect alone that failed in passing, and a token that was refused.
 const (
 	soon  = 2 * time.Second
@@ -26,11 +29,15 @@ const (
 
 // reserve takes a slot.
 func (r *drive) reserve(ctx context.Context, a session.Reserve) (done bool) {
+	if a.To.OutpostID != r.job.Outpost.ID { // an account's token sees every outpost; slots, capacity and token are this one's
+		r.res.Wait = session.Wait{Why: "the session waits in another outpost"}
+		return true
+	}
 	if a.Probe != "" {
 		err := r.Breakers.Probe(ctx, r.job.Outpost.ID, a.Probe, r.job.Outpost.Breakers[a.Probe], r.v.Now.Add(probeFor))
-		if errors.Is(err, lease.ErrLost) {
-			r.res.Wait = session.Wait{Why: "another session probes the capacity choice " + a.Probe}
-			return true
+		if errors.Is(err, lease.ErrLost) { // another session probes it; there may be other choices
+			r.open(a.Probe)
+			return false
 		}
 		if err != nil {
 			r.blocked(err)
@@ -65,7 +72,7 @@ func (r *drive) claim(ctx context.Context, a session.Claim) {
 		r.v.Try = session.Try{Kind: session.ClaimUnknown}
 		return
 	case errors.Is(err, outposts.ErrMalformed): // it may be ours all the same
-		r.v.Try = session.Try{Kind: session.Granted, Grant: session.Grant{Began: began, Fault: "the claim's answer cannot be read"}}
+		r.v.Try = session.Try{Kind: session.Granted, Grant: session.Grant{Began: began, Life: shortestLife, Fault: "the claim's answer cannot be read"}}
 		r.Log.Warn("claim answer unreadable", "session_id", id, "outpost_id", out.ID, "error", err.Error())
 		return
 	default:
@@ -73,7 +80,8 @@ func (r *drive) claim(ctx context.Context, a session.Claim) {
 		return
 	}
 	r.v.Entry = Entry(c.Entry, began)
-	g := session.Grant{Status: c.Status, Began: began, Life: c.Life, GatewayURL: c.GatewayURL, RemoteSHA: c.RemoteSHA,
+	r.v.Entry.Phase = session.PhaseClaimed // whatever the row says: the call is a compare-and-set, and it succeeded
+	g := session.Grant{Status: c.Status, Began: began, Life: max(c.Life, shortestLife), GatewayURL: c.GatewayURL, RemoteSHA: c.RemoteSHA,
 		Restricted: r.v.Entry.Restricted, Fault: fault(c, id, out)}
 	if a.Encrypt && g.Fault == "" {
 		g.Ciphertext, err = r.Sealer.Seal(ctx, out.ID, id, c.ConnectToken)

@@ -50,6 +50,11 @@ func (r *drive) trip(ctx context.Context, choice, reason string) {
 	}
 	r.Metrics.Count(r.job.Outpost.ID, telemetry.BreakerOpened, 1)
 	r.Log.Error("breaker opened", "outpost_id", r.job.Outpost.ID, "capacity", choice, "until", b.Until, "reason", reason)
+	r.open(choice)
+}
+
+// open marks a choice's breaker as open for the rest of this drive.
+func (r *drive) open(choice string) {
 	for i := range r.v.Terms.Capacity {
 		if r.v.Terms.Capacity[i].Name == choice {
 			r.v.Terms.Capacity[i].Breaker = session.Opened

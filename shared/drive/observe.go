@@ -48,6 +48,12 @@ func (r *drive) readTasks(ctx context.Context) {
 	for _, t := range news {
 		list = merge(list, t)
 	}
+	for _, t := range list {
+		if t.Status == "MISSING" && t.AttemptID == "" && (r.v.Lease == nil || t.ARN != r.v.Lease.TaskARN) { // listed and not yet told of: it could be of any attempt
+			r.v.Tasks = session.Tasks{Reading: session.Failing, At: r.v.Now, List: list}
+			return
+		}
+	}
 	r.v.Tasks = session.Tasks{Reading: session.Present, At: r.v.Now, List: list}
 }
 
@@ -59,9 +65,9 @@ func merge(list []session.Task, t session.Task) []session.Task {
 		}
 		newer := t.Version > old.Version || old.Status == "MISSING"
 		if old.Exit == nil && (t.Exit != nil || newer) {
-			t.Orphan = old.Orphan
 			list[i] = t
 		}
+		list[i].Orphan = t.Orphan // only a sweep's list knows of earlier sightings
 		return list
 	}
 	return append(list, t)
