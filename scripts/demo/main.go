@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 
 type options struct {
 	Sessions  int           `default:"5" help:"How many sessions to enqueue."`
+	Scenario  string        `default:"usual" help:"What happens to the sessions: ${scenarios}"`
 	Slots     int           `default:"3" help:"How many may run at once."`
 	Work      time.Duration `default:"1500ms" help:"How long each session works between two steps."`
 	JSON      bool          `name:"json" help:"Print one JSON object a line instead of a table."`
@@ -31,7 +33,11 @@ type options struct {
 
 func main() {
 	var o options
-	kong.Parse(&o, kong.Name("demo"), kong.Description("Shows sessions going from the queue to a worker and back, on this machine alone: "+
+	var told []string
+	for _, name := range names() {
+		told = append(told, name+" ("+scenarios[name].help+")")
+	}
+	kong.Parse(&o, kong.Name("demo"), kong.Vars{"scenarios": strings.Join(told, "; ") + "."}, kong.Description("Shows sessions going from the queue to a worker and back, on this machine alone: "+
 		"one worker is killed and replaced, one session sleeps and is resumed. Exits 0 only if every session was served and nothing was left behind."))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -43,6 +49,9 @@ func main() {
 }
 
 func run(ctx context.Context, o options) error {
+	if _, known := scenarios[o.Scenario]; !known {
+		return fmt.Errorf("--scenario is %q: give one of %s", o.Scenario, strings.Join(names(), ", "))
+	}
 	if o.Sessions < 1 || o.Slots < 1 {
 		return fmt.Errorf("--sessions is %d and --slots is %d: give at least 1 of each", o.Sessions, o.Slots)
 	}

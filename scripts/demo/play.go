@@ -11,7 +11,6 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/shared/laptop"
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts/outpoststest"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
-	"github.com/devin-outposts/devin-outposts-aws/shared/tasks/ecstest"
 )
 
 // play lets the sessions live their lives, watches them, and judges the end.
@@ -21,104 +20,40 @@ func play(ctx context.Context, o options, l *laptop.Laptop, show *show) error {
 	running.Go(func() { l.Run(loops) })
 	defer func() { stopLoops(); running.Wait() }()
 
-	p := &players{l: l, show: show, waits: &waits{}, pace: o.Work}
-	var ids []string
-	for i := range o.Sessions {
-		id := fmt.Sprintf("devin-%d", i+1)
-		l.Fleet.Enqueue(outpoststest.EnqueueOptions{SessionID: id})
-		ids = append(ids, id)
+	p := &players{l: l, show: show, waits: &waits{}, pace: o.Work, cast: map[string]life{}}
+	cast := scenarios[o.Scenario].cast(o.Sessions)
+	ids := make([]string, len(cast))
+	for i, life := range cast {
+		ids[i] = fmt.Sprintf("devin-%d", i+1)
+		p.cast[ids[i]] = life
+		if life.before != nil {
+			life.before(l, ids[i])
+		}
+		l.Fleet.Enqueue(outpoststest.EnqueueOptions{SessionID: ids[i]})
 	}
-	show.note(fmt.Sprintf("%d sessions wait in the queue; %d may run at once", o.Sessions, o.Slots))
+	show.note(fmt.Sprintf("%d sessions wait in the queue; %d may run at once", len(ids), o.Slots))
 	watching, stopWatching := context.WithCancel(ctx)
 	var watched sync.WaitGroup
 	watched.Go(func() { watch(watching, l, ids, show) })
 
 	errs := make([]error, len(ids))
 	var lives sync.WaitGroup
-	for i, id := range ids {
-		life := p.plain
-		switch i {
-		case 0:
-			life = p.killed
-		case 1:
-			life = p.sleeps
-		}
-		lives.Go(func() { errs[i] = life(ctx, id) })
+	for i, life := range cast {
+		lives.Go(func() { errs[i] = life.play(p, ctx, ids[i]) })
 	}
 	lives.Wait()
 	errs = append(errs, settled(ctx, l, ids))
 	stopWatching()
 	watched.Wait()
-	sum := summarise(ctx, l, ids, p.waits)
+	sum := summarise(ctx, l, ids, cast, p.waits)
 	show.summary(sum)
 	if !sum.OK() {
-		errs = append(errs, errors.New("something was left behind: see the summary"))
+		errs = append(errs, errors.New("a session did not end as it should, or something was left behind: see the summary"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return errors.Join(err, l.Faults())
 	}
 	return nil
-}
-
-// players are the scripts that sessions follow, in the part of Devin's cloud.
-type players struct {
-	l     *laptop.Laptop
-	show  *show
-	waits *waits
-	pace  time.Duration // how long a session works between two steps
-}
-
-// plain works for a moment and is over.
-func (p *players) plain(ctx context.Context, id string) error {
-	if err := p.work(ctx, id, "hello from the workspace"); err != nil {
-		return err
-	}
-	return p.l.Fleet.Terminate(id)
-}
-
-// killed loses its worker, goes on with another, and is over.
-func (p *players) killed(ctx context.Context, id string) error {
-	if err := p.work(ctx, id, "before the worker is killed"); err != nil {
-		return err
-	}
-	for _, t := range p.l.ECS.Tasks() {
-		if t.Env["OUTPOST_SESSION_ID"] == id && t.Status == "RUNNING" {
-			p.show.event(id, "its worker is killed on purpose")
-			if err := p.l.ECS.Kill(t.ARN, ecstest.Death{Abrupt: true}); err != nil {
-				return err
-			}
-		}
-	}
-	_, err := p.l.Fleet.Wait(ctx, id, func(s outpoststest.Session) bool { return s.Connections >= 2 && s.Connected })
-	if err != nil {
-		return fmt.Errorf("session %s was not given another worker: %w", id, err)
-	}
-	if err := p.work(ctx, id, "after the worker was replaced"); err != nil {
-		return err
-	}
-	return p.l.Fleet.Terminate(id)
-}
-
-// sleeps is suspended, resumed, and then over.
-func (p *players) sleeps(ctx context.Context, id string) error {
-	if err := p.work(ctx, id, "before it sleeps"); err != nil {
-		return err
-	}
-	p.show.event(id, "it goes to sleep")
-	if err := p.l.Fleet.Suspend(id); err != nil {
-		return err
-	}
-	if err := ended(ctx, p.l, id); err != nil {
-		return err
-	}
-	p.show.event(id, "it is woken up and waits again")
-	if err := p.l.Fleet.Resume(id); err != nil {
-		return err
-	}
-	if err := p.work(ctx, id, "after it was resumed"); err != nil {
-		return err
-	}
-	return p.l.Fleet.Terminate(id)
 }
 
 // work waits for a worker and runs one command in the session's workspace.
@@ -132,11 +67,15 @@ func (p *players) work(ctx context.Context, id, word string) error {
 		return fmt.Errorf("session %s: the command in its workspace failed: exit %d, %w", id, exit, err)
 	}
 	p.show.event(id, "$ tail notes.txt → "+strings.TrimSpace(out))
+	p.rest(ctx, p.pace)
+	return nil
+}
+
+// rest waits, or until the demo is given up.
+func (p *players) rest(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
-		return fmt.Errorf("session %s: %w", id, ctx.Err())
-	case <-time.After(p.pace):
-		return nil
+	case <-time.After(d):
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 // summary is what the demo claims at its end; all of it is read from the fleet, ECS and the table.
 type summary struct {
 	Sessions        int     `json:"sessions"`
+	AsExpected      int     `json:"sessions_ended_as_expected"`
 	Served          int     `json:"sessions_served"`
 	ClaimedMedian   float64 `json:"queued_to_claimed_median_seconds"`
 	ClaimedWorst    float64 `json:"queued_to_claimed_worst_seconds"`
@@ -23,22 +24,25 @@ type summary struct {
 	ClaimsHeld      int     `json:"claims_held"`
 }
 
-// OK says whether every session was served and nothing was left behind.
+// OK says whether every session ended as it should and nothing was left behind.
 func (s summary) OK() bool {
-	return s.Served == s.Sessions && s.SlotsUsed == 0 && s.TasksAlive == 0 && s.ClaimsHeld == 0
+	return s.AsExpected == s.Sessions && s.SlotsUsed == 0 && s.TasksAlive == 0 && s.ClaimsHeld == 0
 }
 
-func summarise(ctx context.Context, l *laptop.Laptop, ids []string, w *waits) summary {
+func summarise(ctx context.Context, l *laptop.Laptop, ids []string, cast []life, w *waits) summary {
 	ctx = context.WithoutCancel(ctx)
 	s := summary{Sessions: len(ids)}
 	s.ClaimedMedian, s.ClaimedWorst = middle(w.claimed)
 	s.ConnectedMedian, s.ConnectedWorst = middle(w.connected)
-	for _, id := range ids {
-		f := l.Fleet.Session(id)
-		if lease, err := l.Store.Get(ctx, id); err == nil && lease != nil && lease.State == session.Ended && lease.Outcome == session.Completed && f.Connections > 0 {
+	for i, id := range ids {
+		f, lease := l.Fleet.Session(id), l.Lease(ctx, id)
+		if lease.State == session.Ended && lease.Outcome == cast[i].want {
+			s.AsExpected++
+		}
+		if f.Connections > 0 {
 			s.Served++
 		}
-		if f.Phase == "claimed" {
+		if f.Phase == "claimed" && f.AcceptorID == laptop.AcceptorID {
 			s.ClaimsHeld++
 		}
 	}
@@ -71,7 +75,7 @@ func (s *show) summary(sum summary) {
 		s.json(map[string]any{"summary": sum, "ok": sum.OK()})
 		return
 	}
-	fmt.Printf("\nsessions served      %d of %d\n", sum.Served, sum.Sessions)
+	fmt.Printf("\nsessions served      %d of %d; %d ended as they should\n", sum.Served, sum.Sessions, sum.AsExpected)
 	fmt.Printf("queued to claimed    median %.2f s, worst %.2f s\n", sum.ClaimedMedian, sum.ClaimedWorst)
 	fmt.Printf("queued to connected  median %.2f s, worst %.2f s\n", sum.ConnectedMedian, sum.ConnectedWorst)
 	fmt.Printf("left behind          slots used %d, tasks alive %d, claims held %d\n", sum.SlotsUsed, sum.TasksAlive, sum.ClaimsHeld)

@@ -34,6 +34,12 @@ const (
 	region     = ecstest.Region
 )
 
+// The capacity providers, in the order in which they are tried.
+const (
+	Spot    = "FARGATE_SPOT"
+	Fargate = "FARGATE"
+)
+
 // Options are a laptop's. Now and one of Worker and Stub are required.
 type Options struct {
 	Now         func() time.Time
@@ -178,8 +184,7 @@ func (l *Laptop) makeResources(ctx context.Context, base, n string) error {
 		return fmt.Errorf("create key: %w", err)
 	}
 	outpost := map[string]any{"outpost_id": Outpost, "token_secret": secret, "max_sessions": l.o.MaxSessions, "max_failures": l.o.MaxFailures,
-		"capacity": []any{map[string]any{"name": "fargate", "provider": "FARGATE", "task_definition": family + ":1", "container": "worker",
-			"subnets": []string{"subnet-1"}, "security_groups": []string{"sg-1"}, "assign_public_ip": true}}}
+		"capacity": []any{choice("fargate-spot", Spot), choice("fargate", Fargate)}}
 	if l.o.Configure != nil {
 		l.o.Configure(outpost)
 	}
@@ -191,6 +196,12 @@ func (l *Laptop) makeResources(ctx context.Context, base, n string) error {
 		"OFFER_QUEUE_URL=" + l.queueURL, "CLUSTER=outposts", "TOKEN_KEY_ID=" + *key.KeyMetadata.KeyId, "AWS_ENDPOINT_URL=" + base,
 		"AWS_ENDPOINT_URL_ECS=" + l.ECS.URL, "AWS_REGION=" + region, "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local"}
 	return nil
+}
+
+// choice is a capacity choice of the laptop's one task definition.
+func choice(name, provider string) map[string]any {
+	return map[string]any{"name": name, "provider": provider, "task_definition": family + ":1", "container": "worker",
+		"subnets": []string{"subnet-1"}, "security_groups": []string{"sg-1"}, "assign_public_ip": true}
 }
 
 // Close ends every task and frees the ports.
