@@ -23,8 +23,9 @@ type judge struct {
 // life is what the judge counts of one reservation.
 type life struct {
 	epoch       string
-	rounds      int // times that a launch was begun
-	interrupted int // tasks that were taken away by no fault of theirs
+	rounds      int           // times that a launch was begun
+	interrupted int           // tasks that were taken away by no fault of theirs
+	decided     time.Duration // when its outcome was written
 }
 
 func newJudge(w *world) *judge {
@@ -61,6 +62,7 @@ func (j *judge) wrote(old, to session.Lease) {
 		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s counts %d slots used and has %d leases", to.OutpostID, w.store.used[to.OutpostID], w.store.held[to.OutpostID]))
 	}
 	if to.Outcome != old.Outcome && to.Outcome != session.Undecided {
+		j.life(to).decided = w.now
 		j.decided(to)
 	}
 	if to.State == session.Launching && !to.LaunchUntil.IsZero() {
@@ -200,7 +202,8 @@ func (j *judge) ended(to session.Lease) {
 		}
 	}
 	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
-	slow := s.granted-s.asked > 2*time.Second || s.asked < s.freed // the claim's call took effect long after it was made, or crossed our release
+	// Excused: the claim's call took effect long after it was made, or whoever made it had not heard of our release. Such a claim is found later.
+	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided
 	if w.fleet.ours(s) && !blind && !slow {
 		w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s and the claim is still ours", to.Outcome))
 	}
