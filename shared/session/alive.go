@@ -32,7 +32,7 @@ func alive(v View) Action {
 	if !l.Deadline.IsZero() && v.Now.After(l.Deadline.Add(AgeGrace)) {
 		return v.stop(GaveUp, StoppedByUs, "the session reached its maximum age")
 	}
-	if t, ok := v.own(); v.Tasks.Reading == Present && (!ok || t.Status == "MISSING") && v.Now.After(l.LaunchUntil.Add(LateLaunch)) {
+	if t, ok := v.own(); v.Tasks.Reading == Present && !v.Tasks.Partial && (!ok || t.Status == "MISSING") && v.Now.After(l.LaunchUntil.Add(LateLaunch)) {
 		return v.doubt(SeemsGone, v.Tasks.At)
 	}
 	if !v.Terms.Known {

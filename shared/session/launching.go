@@ -74,7 +74,7 @@ func untasked(v View) Action {
 	case ClaimLost, ClaimUnknown:
 		return v.stop(Lost, NoVerdict, "the claim was lost during the launch")
 	case Declined:
-		if v.Tasks.Reading == Unread { // a refusal and a task have been seen together
+		if v.unlisted() { // a refusal and a task have been seen together
 			return ReadTasks{}
 		}
 		if v.Tasks.Reading == Failing {
@@ -101,10 +101,10 @@ func untasked(v View) Action {
 	if v.Now.Before(l.LaunchUntil) {
 		return RunTask{}
 	}
-	switch v.Tasks.Reading {
-	case Unread:
+	switch {
+	case v.unlisted():
 		return ReadTasks{}
-	case Failing:
+	case v.Tasks.Reading == Failing:
 		return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
 	}
 	return again(v, Retry, "it is unknown whether RunTask was accepted", "")

@@ -100,6 +100,9 @@ func (v View) own() (Task, bool) {
 	return Task{}, false
 }
 
+// unlisted says whether the session's tasks were not listed: one task's news says nothing of the others.
+func (v View) unlisted() bool { return v.Tasks.Reading == Unread || v.Tasks.Partial }
+
 // orphan says whether a task is live and the lease does not name it.
 func (v View) orphan(t Task) bool {
 	return t.Live() && !(v.Lease.Active() && (t.AttemptID == v.Lease.AttemptID() || t.ARN == v.Lease.TaskARN))

@@ -119,6 +119,11 @@ func lists() []named[func(l *session.Lease, at time.Duration) session.Tasks] {
 		{"another's, sighted before", of(func(*session.Lease) []session.Task { return []session.Task{other("RUNNING", -time.Nanosecond+1)} })},
 		{"another's, stopped", of(func(*session.Lease) []session.Task { return []session.Task{other("STOPPED", -1)} })},
 		{"running, and another's sighted before", of(func(l *session.Lease) []session.Task { return []session.Task{task(l, "RUNNING"), other("RUNNING", 0)} })},
+		{"another's, by an event", func(l *session.Lease, at time.Duration) session.Tasks {
+			t := tasks(at, other("RUNNING", -1))
+			t.Partial = true
+			return t
+		}},
 		{"running, by an event", func(l *session.Lease, at time.Duration) session.Tasks {
 			t := own("RUNNING", "RUNNING")(l, at)
 			t.Partial = true

@@ -17,7 +17,7 @@ func stopping(v View) Action {
 func (v View) settled() (Action, bool) {
 	l := v.Lease
 	switch {
-	case v.Tasks.Reading == Unread || v.Tasks.Partial:
+	case v.unlisted():
 		return ReadTasks{}, false
 	case v.Tasks.Reading == Failing:
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the session's tasks cannot be listed"}), false

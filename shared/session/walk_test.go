@@ -92,7 +92,7 @@ func TestEveryLifeComesToRestWhateverTheWorldAnswers(t *testing.T) {
 	var worlds []world
 	for i, e := range entries() {
 		for j, list := range lists() {
-			if e.name == "unread" || list.name == "unread" || list.name == "running, by an event" {
+			if e.name == "unread" || list.name == "unread" || strings.HasSuffix(list.name, "by an event") {
 				continue // a read is a read
 			}
 			for k, claim := range []session.TryKind{session.Granted, session.ClaimLost, session.ClaimUnknown, session.Unclear, session.Unservable} {
