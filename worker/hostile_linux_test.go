@@ -23,6 +23,7 @@ type hunt struct {
 	Folders   []string
 	Endpoints []string
 	Report    string
+	Host      int
 }
 
 type report struct {
@@ -87,7 +88,7 @@ func newHostileBench(t *testing.T) *bench {
 		secrets[name] = string(letters)
 	}
 	text, err := json.Marshal(hunt{Secrets: secrets, Folders: []string{b.work, "/var/lib/outpost-worker", "/var/log/devin", "/home", "/run"},
-		Endpoints: []string{strings.TrimPrefix(endpoint.URL, "http://")}, Report: "report.json"})
+		Endpoints: []string{strings.TrimPrefix(endpoint.URL, "http://")}, Report: "report.json", Host: os.Getpid()})
 	if err != nil {
 		t.Fatal(err)
 	}

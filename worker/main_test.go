@@ -54,7 +54,6 @@ func withShared(run func() int) int {
 	if err := os.Chmod(dir, 0o755); err != nil { // workers of other users execute it
 		panic(err)
 	}
-	readSources()
 	binary = filepath.Join(dir, "outpost-worker")
 	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version=test", "-o", binary, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -66,19 +65,16 @@ func withShared(run func() int) int {
 	return run()
 }
 
-// readSources opens what is built, so that the go command, which caches a result by the files a test opened, knows that the
-// result depends on them.
-func readSources() {
-	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+// readSources opens what the binary is built from, so that the go command, which caches a result by the files the tests
+// opened, knows that the result depends on them.
+var readSources = sync.OnceValue(func() error {
+	return filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".go") {
 			_, err = os.ReadFile(path)
 		}
 		return err
 	})
-	if err != nil {
-		panic(err)
-	}
-}
+})
 
 // kmsVault is kumo's KMS behind a proxy that binds encryption contexts, which kumo does not.
 type kmsVault struct {
@@ -156,6 +152,9 @@ const commitUnderTest = "0123456789ab"
 // newBench prepares a worker whose remote is a shell script; it runs as the tests' own user.
 func newBench(t testing.TB, script string) *bench {
 	t.Helper()
+	if err := readSources(); err != nil {
+		t.Fatal(err)
+	}
 	b := &bench{t: t, work: filepath.Join(openDir(t), "work"), token: "connect-token-of-" + hex.EncodeToString([]byte(t.Name())), sha: commitUnderTest, remotes: map[string][]byte{}}
 	b.offer([]byte("#!/bin/sh\n" + script + "\n"))
 	static := httptest.NewServer(http.HandlerFunc(b.serveFile))

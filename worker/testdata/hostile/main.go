@@ -29,6 +29,7 @@ type hunt struct {
 	Endpoints []string // addresses at which credentials could be served
 	Report    string
 	Worker    int // its process; 0: our parent
+	Host      int // the process that stands for everything outside the container; it knows all secrets
 }
 
 type report struct {
@@ -46,6 +47,7 @@ var found = map[string][]string{}
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "decoy" {
+		fmt.Println("ready")
 		_, _ = io.Copy(io.Discard, os.Stdin) // until the parent closes it
 		return
 	}
@@ -96,8 +98,12 @@ func main() {
 	decoy.Env = []string{"DECOY=" + string(secrets["decoy"])}
 	leash, err := decoy.StdinPipe()
 	must(err)
+	says, err := decoy.StdoutPipe()
+	must(err)
 	must(decoy.Start())
-	processes(decoy.Process.Pid, look)
+	_, err = says.Read(make([]byte, 1)) // it has an environment by then
+	must(err)
+	processes(h.Host, decoy.Process.Pid, look)
 	_ = leash.Close()
 	_ = decoy.Wait()
 
@@ -152,13 +158,13 @@ func descriptors() []string {
 	return open
 }
 
-// processes looks into every other process, and calls the one it planted by that name.
-func processes(decoy int, look func(string, []byte)) {
+// processes looks into every other process but the host's, and calls the one it planted by that name.
+func processes(host, decoy int, look func(string, []byte)) {
 	entries, err := os.ReadDir("/proc")
 	must(err)
 	for _, entry := range entries {
 		pid, err := strconv.Atoi(entry.Name())
-		if err != nil || pid == os.Getpid() {
+		if err != nil || pid == os.Getpid() || pid == host {
 			continue
 		}
 		who := "another process"
