@@ -80,6 +80,8 @@ func (r Runner) Run(ctx context.Context, c Command) (Ending, error) {
 			s.pid, s.ending, s.err = r.Reaper.start(c.Path, append([]string{c.Path}, c.Args...), &syscall.ProcAttr{
 				Dir: c.Dir, Env: c.Env, Files: out.files(), Sys: custody.Attributes(c.As)})
 		}
+		// On its way the child changed user while it shared our memory, whereupon the kernel set fs.suid_dumpable's value.
+		s.err = errors.Join(s.err, custody.Seal())
 		begun <- s
 		<-over
 	}()
