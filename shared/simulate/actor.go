@@ -19,15 +19,18 @@ type invocation struct {
 	faulted  bool // something was injected into it, or an outage met it
 }
 
-// actor is one line of execution of an invocation, a coroutine: it runs until its next port call, and goes on when the loop says so.
+// actor is one line of execution of an invocation, a coroutine: it runs until its next port call, and goes on when the loop says so. A coroutine whose work is
+// done waits for more.
 type actor struct {
 	w     *world
 	inv   *invocation
 	child bool // started by a fan-out
-	next  func() (struct{}, bool)
-	yield func(struct{}) bool
+	body  func()
 	done  func()
 	over  bool
+	next  func() (struct{}, bool)
+	end   func()
+	yield func(struct{}) bool
 }
 
 // crashed is what unwinds an actor whose invocation is dead.
@@ -35,29 +38,40 @@ type crashed struct{}
 
 // spawn starts an actor now.
 func (w *world) spawn(inv *invocation, child bool, body, done func()) {
-	a := &actor{w: w, inv: inv, child: child, done: done}
-	a.next, _ = iter.Pull(func(yield func(struct{}) bool) {
-		a.yield = yield
-		defer func() {
-			a.over = true
-			if p := recover(); p != nil && p != any(crashed{}) {
-				w.violate(rulePanic, "", fmt.Sprintf("%s panics: %v\n%s", inv.function, p, debug.Stack()))
-				inv.dead = true
+	var a *actor
+	if n := len(w.idle); n > 0 {
+		a = w.idle[n-1]
+		w.idle = w.idle[:n-1]
+	} else {
+		a = &actor{w: w}
+		a.next, a.end = iter.Pull(func(yield func(struct{}) bool) {
+			a.yield = yield
+			for more := true; more; more = yield(struct{}{}) {
+				a.run()
+				a.over = true
 			}
-		}()
-		if !inv.dead {
-			body()
-		}
-	})
+		})
+	}
+	a.inv, a.child, a.body, a.done, a.over = inv, child, body, done, false
 	w.actors[a] = true
 	w.after(0, func() { w.resume(a) })
 }
 
+// run is the work of an actor. One whose invocation is dead does none.
+func (a *actor) run() {
+	defer func() {
+		if p := recover(); p != nil && p != any(crashed{}) {
+			a.w.violate(rulePanic, "", fmt.Sprintf("%s panics: %v\n%s", a.inv.function, p, debug.Stack()))
+			a.inv.dead = true
+		}
+	}()
+	if !a.inv.dead {
+		a.body()
+	}
+}
+
 // resume lets an actor run until its next port call.
 func (w *world) resume(a *actor) {
-	if a.over {
-		return
-	}
 	before := w.current
 	w.current = a
 	a.next()
@@ -65,6 +79,7 @@ func (w *world) resume(a *actor) {
 	if a.over {
 		delete(w.actors, a)
 		a.done()
+		w.idle = append(w.idle, a)
 	}
 }
 

@@ -98,6 +98,7 @@ func (p tasksPort) OfSession(_ context.Context, id string) (list []session.Task,
 func (p tasksPort) All(context.Context) (list []tasks.Seen, err error) {
 	w := p.w
 	err = w.call(ecsAPI, "ListTasks", "", time.Time{}, func() {
+		list = make([]tasks.Seen, 0, len(w.cluster.tasks))
 		for _, t := range w.cluster.tasks {
 			if w.now >= t.listed && w.now >= t.missing && p.families[t.family] {
 				list = append(list, tasks.Seen{SessionID: t.launch.SessionID, OutpostID: t.launch.OutpostID, Family: t.family, Task: t.seen(w.now)})

@@ -62,8 +62,8 @@ func (f *fleet) open() {
 	for i := range w.opts.Sessions {
 		s := &devin{id: fmt.Sprintf("devin-%d", i+1), outpost: w.plan.config[w.rng.IntN(len(w.plan.config))].ID, status: session.StatusPending, kind: "new",
 			left: w.between(time.Minute, 25*time.Minute), ends: session.StatusTerminated, stolen: -time.Hour, freed: -time.Hour, lastBlip: -time.Hour, broken: -time.Hour}
-		if w.chance(0.1) {
-			s.left = w.between(30*time.Minute, 4*time.Hour)
+		if w.chance(0.08) {
+			s.left = w.between(30*time.Minute, 100*time.Minute)
 		}
 		if w.chance(0.4) {
 			s.ends, s.resumes = session.StatusSuspended, w.from(0, 2)

@@ -67,6 +67,7 @@ type world struct {
 
 	current *actor
 	actors  map[*actor]bool
+	idle    []*actor // coroutines without work
 	serial  int
 	begun   time.Duration // when the call whose effect happens now was made
 	late    bool          // its caller gave up before it took effect
@@ -139,13 +140,15 @@ func (w *world) newKit() functions.Kit {
 	}
 }
 
-// abandon ends all actors that are still under way.
+// abandon ends all actors that are still under way, and all coroutines.
 func (w *world) abandon() {
-	for len(w.actors) > 0 {
-		for a := range w.actors {
-			a.inv.dead = true
-			w.resume(a)
-		}
+	for a := range w.actors {
+		a.inv.dead = true
+	}
+	for len(w.actors) > 0 && w.step(w.now+time.Hour) { // each is in the queue, or waits for one that is
+	}
+	for _, a := range w.idle {
+		a.end()
 	}
 }
 

@@ -140,7 +140,7 @@ func colon(s string) string {
 
 // Active implements lease.Store.
 func (s *store) Active(_ context.Context, outpostID string, visit func(session.Lease) error) error {
-	var list []session.Lease
+	list := make([]session.Lease, 0, s.held[outpostID]+2)
 	err := s.w.call(table, "Query", "", time.Time{}, func() {
 		for _, id := range s.index {
 			l := s.leases[id]

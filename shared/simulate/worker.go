@@ -86,7 +86,7 @@ func (c *cluster) connect(t *task) {
 	w.note(s.id, "the worker serves, %s to go", s.left)
 	w.fleet.set(s, session.StatusRunning)
 	w.after(s.left, func() {
-		if s.server == t && w.now-s.since >= s.left {
+		if s.server == t && !s.finished() && w.now-s.since >= s.left {
 			w.fleet.settle(s)
 			w.fleet.finish(s, s.ends)
 		}
