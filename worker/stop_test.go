@@ -2,6 +2,9 @@ package main
 
 import (
 	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -66,6 +69,35 @@ func TestStopBeforeTheRemoteStartsEndsTheWorker(t *testing.T) {
 	r.expect(30)
 	if lines := r.lines("remote"); len(lines) > 0 {
 		t.Errorf("the remote ran: %q", lines)
+	}
+}
+
+func TestStopEndsAWorkerThatWaitsForSomebodyElse(t *testing.T) {
+	t.Parallel()
+	for _, variable := range []string{"AWS_ENDPOINT_URL", "OUTPOST_STATIC_URL"} {
+		t.Run(variable, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "echo "+executed)
+			asked := make(chan struct{}, 100)
+			silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				if r.Method == http.MethodHead {
+					return // it is only asked for the time
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				asked <- struct{}{}
+				<-r.Context().Done()
+			}))
+			t.Cleanup(silent.Close)
+			b.env[variable] = silent.URL
+			r := b.start()
+			<-asked
+			r.signal(syscall.SIGTERM)
+			stopped := time.Now()
+			r.expect(30)
+			if took := time.Since(stopped); took > 2*time.Second {
+				t.Errorf("the worker took %s to end", took)
+			}
+		})
 	}
 }
 

@@ -11,6 +11,9 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/worker/internal/custody"
 )
 
+// shortestSecret of AWS that is hidden: a real one is much longer, and a stand-in such as "test" is a word like others.
+const shortestSecret = 12
+
 // hideSecrets tells the log of every secret the environment brought. The credentials' address counts: whoever knows it can
 // act by the task's role.
 func (w *Worker) hideSecrets() {
@@ -18,7 +21,9 @@ func (w *Worker) hideSecrets() {
 		name, value, _ := strings.Cut(pair, "=")
 		switch name {
 		case "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN":
-			w.Secrets.Add(value)
+			if len(value) >= shortestSecret {
+				w.Secrets.Add(value)
+			}
 		case "HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy":
 			if u, err := url.Parse(value); err == nil && u.User != nil {
 				password, _ := u.User.Password()
