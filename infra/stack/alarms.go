@@ -27,9 +27,9 @@ func (d *Deployment) addAlarms() {
 			d.addAlarm(a, a.Name, a.Name, a.Built.Namespace, a.Built.Name, a.Built.Unit, d.about(a.Built), target)
 			continue
 		}
-		for i, outpost := range d.settings.Outposts {
+		for _, outpost := range d.settings.Outposts {
 			dimensions := map[string]*string{"AcceptorId": d.acceptorID(), "OutpostId": jsii.String(outpost.ID)}
-			d.addAlarm(a, fmt.Sprintf("%s%d", a.Name, i), a.Name+"-"+outpost.ID, telemetry.Namespace, a.Own.Name, a.Own.Unit, dimensions, target)
+			d.addAlarm(a, idOf(a.Name, outpost), a.Name+"-"+outpost.ID, telemetry.Namespace, a.Own.Name, a.Own.Unit, dimensions, target)
 		}
 	}
 }

@@ -19,7 +19,10 @@ func TestAlarmsReadWhatTheFunctionsWrite(t *testing.T) {
 	for _, a := range alarms.All(wanted.Timeouts()) {
 		ids := []string{a.Name + "Alarm"}
 		if a.Own != nil {
-			ids = []string{a.Name + "0Alarm", a.Name + "1Alarm", a.Name + "2Alarm"}
+			ids = nil
+			for _, outpost := range wanted.Outposts {
+				ids = append(ids, idOf(a.Name, outpost)+"Alarm")
+			}
 		}
 		for i, id := range ids {
 			alarm := tmpl.resource(t, id)
@@ -31,7 +34,7 @@ func TestAlarmsReadWhatTheFunctionsWrite(t *testing.T) {
 			want := map[string]any{}
 			switch {
 			case a.Own != nil:
-				want["OutpostId"] = []string{"outpost_env-one", "outpost_env-two", "outpost_env-three"}[i]
+				want["OutpostId"] = wanted.Outposts[i].ID
 				want["AcceptorId"] = plain(tmpl.resource(t, "Poll")["Environment"].(map[string]any)["Variables"].(map[string]any)["ACCEPTOR_ID"])
 				if alarm["Namespace"] != telemetry.Namespace || alarm["Unit"] != a.Own.Unit || alarm["MetricName"] != a.Own.Name {
 					t.Errorf("%s reads %v %v in %v", id, alarm["Namespace"], alarm["MetricName"], alarm["Unit"])

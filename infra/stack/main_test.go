@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,8 +77,13 @@ func TestMain(m *testing.M) {
 		for _, architecture := range []settings.Architecture{settings.ARM64, settings.X64} {
 			stubDist(filepath.Join(dist, string(architecture)), architecture)
 		}
+		reordered := load(configurations["fullest"])
+		slices.Reverse(reordered.Outposts)
+		wanted := map[string]settings.Settings{"reordered": reordered}
 		for name, text := range configurations {
-			wanted := load(text)
+			wanted[name] = load(text)
+		}
+		for name, wanted := range wanted {
 			t, err := synthesise(wanted, filepath.Join(dist, string(wanted.FunctionArchitecture)), filepath.Join(dist, "cdk.out", name))
 			if err != nil {
 				panic(fmt.Sprintf("synthesise %s: %v", name, err))

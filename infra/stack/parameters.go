@@ -1,8 +1,6 @@
 package stack
 
 import (
-	"fmt"
-
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsssm"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -13,7 +11,7 @@ import (
 // Task definitions are named by family, so that ECS takes the newest revision and a function that has not yet read a new parameter never names a revision
 // that the deployment has just retired.
 func (d *Deployment) newParameters() (names []string) {
-	for i, w := range d.worker {
+	for _, w := range d.worker {
 		var capacity []any
 		for _, choice := range w.outpost.Capacity {
 			groups := []any{d.network.group}
@@ -26,7 +24,7 @@ func (d *Deployment) newParameters() (names []string) {
 			})
 		}
 		name := d.settings.Parameter(w.outpost)
-		parameter := awsssm.NewCfnParameter(d.Stack, jsii.String(fmt.Sprintf("Outpost%d", i)), &awsssm.CfnParameterProps{
+		parameter := awsssm.NewCfnParameter(d.Stack, jsii.String(idOf("Outpost", w.outpost)), &awsssm.CfnParameterProps{
 			Name: jsii.String(name), Type: jsii.String("String"), Description: jsii.String("Configuration of one Devin outpost, written by the stack"),
 			Value: d.ToJsonString(map[string]any{
 				"outpost_id": w.outpost.ID, "token_secret": w.outpost.TokenSecret, "max_sessions": w.outpost.MaxSessions, "dispatch": string(w.outpost.Dispatch),

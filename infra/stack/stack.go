@@ -1,6 +1,10 @@
 package stack
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"regexp"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -73,6 +77,15 @@ func New(scope constructs.Construct, props Props) (*Deployment, error) {
 // arn writes an ARN in this account and region.
 func (d *Deployment) arn(service, resource string) string {
 	return "arn:" + *d.Partition() + ":" + service + ":" + *d.Region() + ":" + *d.Account() + ":" + resource
+}
+
+var notInLogicalIDs = regexp.MustCompile(`[^A-Za-z0-9]`)
+
+// idOf names a resource of an outpost in the template, by the outpost and not by its place in the list: resources with names of their own could not change
+// places in a deployment.
+func idOf(kind string, outpost settings.Outpost) string {
+	sum := sha256.Sum256([]byte(outpost.ID))
+	return kind + notInLogicalIDs.ReplaceAllString(outpost.ID, "") + hex.EncodeToString(sum[:3])
 }
 
 // keep applies the user's removal policy to a resource that holds state.

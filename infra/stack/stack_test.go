@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/devin-outposts/devin-outposts-aws/infra/settings"
 )
 
@@ -92,7 +94,7 @@ func TestFunctionsGetWhatTheyNeedToKnow(t *testing.T) {
 func TestConfigurationIsInTheFunctionsOwnWords(t *testing.T) {
 	t.Parallel()
 	var got any
-	if err := json.Unmarshal([]byte(plain(templates["fullest"].resource(t, "Outpost0")["Value"]).(string)), &got); err != nil {
+	if err := json.Unmarshal([]byte(plain(templates["fullest"].resource(t, idOf("Outpost", settings.Outpost{ID: "outpost_env-one"}))["Value"]).(string)), &got); err != nil {
 		t.Fatal(err)
 	}
 	choice := `{"name": %q, "provider": %q, "task_definition": %q, "container": "worker",
@@ -130,7 +132,7 @@ func TestNothingListensAndNothingCostsWhileIdle(t *testing.T) {
 			t.Errorf("%s: has ingress rules %v", name, ids)
 		}
 		for _, id := range slices.Concat(tmpl.ofType("AWS::EC2::NatGateway"), tmpl.ofType("AWS::EC2::EIP"), tmpl.ofType("AWS::EC2::VPCEndpoint")) {
-			if name != "fullest" {
+			if name != "fullest" && name != "reordered" {
 				t.Errorf("%s: has %s, which nobody asked for", name, id)
 			}
 		}
@@ -152,7 +154,7 @@ func TestNothingListensAndNothingCostsWhileIdle(t *testing.T) {
 
 func TestWorkersStopGentlyAndKeepTheirSize(t *testing.T) {
 	t.Parallel()
-	task := templates["fullest"].resource(t, "Worker0")
+	task := templates["fullest"].resource(t, idOf("Worker", settings.Outpost{ID: "outpost_env-one"}))
 	container := task["ContainerDefinitions"].([]any)[0].(map[string]any)
 	equal(t, "container", map[string]any{"Name": container["Name"], "StopTimeout": container["StopTimeout"], "User": container["User"], "LinuxParameters": container["LinuxParameters"], "Image": container["Image"]}, `{
 		"Name": "worker", "StopTimeout": 120, "User": "0", "Image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/worker:7",
@@ -161,8 +163,23 @@ func TestWorkersStopGentlyAndKeepTheirSize(t *testing.T) {
 		"Cpu": "4096", "Memory": "16384", "EphemeralStorage": {"SizeInGiB": 100}, "NetworkMode": "awsvpc",
 		"RuntimePlatform": {"CpuArchitecture": "ARM64", "OperatingSystemFamily": "LINUX"},
 		"Tags": [{"Key": "cost-centre", "Value": "42"}, {"Key": "devin:outpost", "Value": "outpost_env-one"}, {"Key": "team", "Value": "platform"}]}`)
-	if second := templates["fullest"].resource(t, "Worker1"); second["EphemeralStorage"] != nil {
+	if second := templates["fullest"].resource(t, idOf("Worker", settings.Outpost{ID: "outpost_env-two"})); second["EphemeralStorage"] != nil {
 		t.Errorf("20 GiB are asked for, which ECS refuses: %v", second["EphemeralStorage"])
+	}
+}
+
+func TestOutpostsThatChangePlacesChangeNothingOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	before, after := templates["fullest"], templates["reordered"]
+	for _, kind := range []string{"AWS::SSM::Parameter", "AWS::ECS::TaskDefinition", "AWS::CloudWatch::Alarm"} {
+		for _, id := range before.ofType(kind) {
+			if diff := cmp.Diff(before.resource(t, id), after.resources()[id].(map[string]any)["Properties"]); diff != "" {
+				t.Errorf("%s (-before +after):\n%s", id, diff)
+			}
+		}
+	}
+	if diff := cmp.Diff(before.ofType("AWS::IAM::Role"), after.ofType("AWS::IAM::Role")); diff != "" {
+		t.Errorf("roles (-before +after):\n%s", diff)
 	}
 }
 

@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"fmt"
 	"regexp"
 
 	"github.com/aws/jsii-runtime-go"
@@ -27,7 +26,7 @@ func (d *Deployment) ecsTasks() conditions {
 
 // newTaskRole makes the role that an outpost's tasks have, and that the agent in a session can therefore use. It may decrypt connect tokens of its own outpost;
 // everything else is denied explicitly, since a policy on some resource elsewhere could allow what no policy here does.
-func (d *Deployment) newTaskRole(i int, outpost settings.Outpost) *string {
+func (d *Deployment) newTaskRole(outpost settings.Outpost) *string {
 	if outpost.TaskRole != "" {
 		return jsii.String(outpost.TaskRole)
 	}
@@ -43,7 +42,7 @@ func (d *Deployment) newTaskRole(i int, outpost settings.Outpost) *string {
 		statement{Sid: "NothingElse", Effect: "Deny", NotAction: possible, Resource: []string{"*"}},
 		statement{Sid: "NoOtherKey", Effect: "Deny", Action: []string{"kms:Decrypt"}, NotResource: []string{*d.key.arn}},
 		statement{Sid: "NoOtherOutpost", Effect: "Deny", Action: []string{"kms:Decrypt"}, Resource: []string{"*"}, Condition: others})
-	return d.newRole(fmt.Sprintf("TaskRole%d", i), "Tasks of Devin outpost "+outpost.ID, "ecs-tasks.amazonaws.com", d.ecsTasks(), statements...).AttrArn()
+	return d.newRole(idOf("TaskRole", outpost), "Tasks of Devin outpost "+outpost.ID, "ecs-tasks.amazonaws.com", d.ecsTasks(), statements...).AttrArn()
 }
 
 // ecrImage matches a reference into a private ECR registry: account, region, repository.

@@ -1,7 +1,6 @@
 package stack
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -35,14 +34,14 @@ func (d *Deployment) newWorkers() []worker {
 	execution := d.newExecutionRole(log, repositories)
 	var workers []worker
 	for i, outpost := range d.settings.Outposts {
-		w := worker{outpost: outpost, family: d.settings.Family(outpost), taskRole: d.newTaskRole(i, outpost), execRole: execution}
-		w.definition = d.newTaskDefinition(i, w, images[i].reference, log)
+		w := worker{outpost: outpost, family: d.settings.Family(outpost), taskRole: d.newTaskRole(outpost), execRole: execution}
+		w.definition = d.newTaskDefinition(w, images[i].reference, log)
 		workers = append(workers, w)
 	}
 	return workers
 }
 
-func (d *Deployment) newTaskDefinition(i int, w worker, image string, log logGroup) awsecs.CfnTaskDefinition {
+func (d *Deployment) newTaskDefinition(w worker, image string, log logGroup) awsecs.CfnTaskDefinition {
 	architecture := map[settings.Architecture]string{settings.X64: "X86_64", settings.ARM64: "ARM64"}[w.outpost.Architecture]
 	container := awsecs.CfnTaskDefinition_ContainerDefinitionProperty{
 		Name:        jsii.String(containerName),
@@ -83,7 +82,7 @@ func (d *Deployment) newTaskDefinition(i int, w worker, image string, log logGro
 	if w.outpost.EphemeralDiskGiB > 20 { // 20 is what a task has anyway, and asking for it is an error
 		props.EphemeralStorage = awsecs.CfnTaskDefinition_EphemeralStorageProperty{SizeInGiB: jsii.Number(float64(w.outpost.EphemeralDiskGiB))}
 	}
-	definition := awsecs.NewCfnTaskDefinition(d.Stack, jsii.String(fmt.Sprintf("Worker%d", i)), props)
+	definition := awsecs.NewCfnTaskDefinition(d.Stack, jsii.String(idOf("Worker", w.outpost)), props)
 	awscdk.Tags_Of(definition).Add(jsii.String("devin:outpost"), jsii.String(w.outpost.ID), nil)
 	for name, value := range w.outpost.Tags {
 		awscdk.Tags_Of(definition).Add(jsii.String(name), jsii.String(value), nil)
