@@ -86,9 +86,11 @@ func (w *world) Now() time.Time {
 }
 
 func (w *world) Sleep(ctx context.Context, d time.Duration) error {
-	w.note("sleep %v", d)
-	w.pass(d)
-	return ctx.Err()
+	return w.call("sleep", func() error {
+		w.note("sleep %v", d)
+		w.pass(d)
+		return ctx.Err()
+	})
 }
 
 func (w *world) pass(d time.Duration) {
@@ -346,7 +348,11 @@ func (b breakers) Trip(ctx context.Context, id, choice string, to lease.Breaker)
 
 func (b breakers) Probe(ctx context.Context, id, choice string, seen lease.Breaker, until time.Time) error {
 	err := b.w.call("probe", func() error { return b.w.store.Probe(ctx, id, choice, seen, until) })
-	b.w.note("probe %s → %v", choice, err)
+	told := "taken"
+	if err != nil {
+		told = "somebody else does"
+	}
+	b.w.note("probe %s → %s", choice, told)
 	return err
 }
 

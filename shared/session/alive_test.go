@@ -163,6 +163,9 @@ func TestWorkerIsNeverStoppedOnOneRead(t *testing.T) {
 			if c.verdict == session.Failed {
 				l.Failures, l.NotBefore = 1, after(late)
 			}
+			if c.kind == session.SeemsGone { // stopping need not ask again
+				l.Doubt = v.Lease.Doubt
+			}
 		}))
 	}
 }

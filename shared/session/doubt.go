@@ -26,7 +26,11 @@ func (v View) doubt(kind DoubtKind, at time.Time) Action {
 	if need.outcome != Undecided {
 		return v.stop(need.outcome, StoppedByUs, need.why)
 	}
-	return v.failed(Retry, need.why)
+	s := v.failed(Retry, need.why)
+	if kind == SeemsGone { // stopping asks the same again
+		s.To.Doubt = v.Lease.Doubt
+	}
+	return s
 }
 
 // confirmed says whether this read, made at the given time, completes the evidence; if not, what to do meanwhile. A read that comes too soon after the last
