@@ -25,6 +25,11 @@ type Fleet interface {
 	List(ctx context.Context, q outposts.ListQuery) (outposts.Listing, error)
 }
 
+// Watcher follows an outpost's queue as a stream.
+type Watcher interface {
+	Watch(ctx context.Context, outpostID, cursor string, handle func(outposts.Event) error) (string, error)
+}
+
 // Tasks are the calls to ECS, for the task definitions of some outposts.
 type Tasks interface {
 	drive.Tasks
@@ -37,11 +42,12 @@ type Offers interface {
 	Send(ctx context.Context, list []events.Offer) error
 }
 
-// Kit is what the functions are wired from. All fields are required but Teller and Metrics.
+// Kit is what the functions are wired from. All fields are required but Watcher, Teller and Metrics.
 type Kit struct {
 	AcceptorID string
 	Outposts   func(ctx context.Context) ([]config.Outpost, error) // may answer a list and an error: the last good list
 	Fleet      func(o config.Outpost) Fleet
+	Watcher    func(o config.Outpost) Watcher // nil: outposts are listed only
 	Tasks      func(list []config.Outpost) Tasks
 	Store      lease.Store
 	Offers     Offers

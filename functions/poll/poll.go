@@ -17,12 +17,12 @@ import (
 )
 
 // Handler serves the schedule; it ignores its payload.
-type Handler struct{ functions.Kit }
+type Handler struct {
+	functions.Kit
+	ListEvery time.Duration // between two listings beside a stream; 0 = 20 s
+}
 
-// outpostsAtOnce bounds how many outposts are listed in parallel.
-const outpostsAtOnce = 16
-
-// Handle lists every outpost and offers what can be taken. One outpost's fault keeps no other back.
+// Handle lists every outpost at once and offers what can be taken. One outpost's fault keeps no other back.
 func (h Handler) Handle(ctx context.Context) error {
 	run, err := h.Begin(ctx)
 	if err != nil {
@@ -36,32 +36,55 @@ func (h Handler) Handle(ctx context.Context) error {
 		return err
 	}
 	errs := make([]error, len(ids))
-	h.FanOut(len(ids), outpostsAtOnce, func(i int) {
-		if _, errs[i] = Offer(ctx, run, ids[i]); errs[i] != nil {
+	h.FanOut(len(ids), max(len(ids), 1), func(i int) {
+		if errs[i] = h.serve(ctx, run, ids[i]); errs[i] != nil {
 			h.Log.Error("poll failed", "outpost_id", ids[i], "error", errs[i].Error())
 		}
 	})
 	return errors.Join(errs...)
 }
 
+// serve lists an outpost, and goes on to watch it if that is its dispatch.
+func (h Handler) serve(ctx context.Context, run *functions.Run, id string) error {
+	c := run.Config(id)
+	if c.Watch && h.Watcher != nil {
+		return h.watch(ctx, run, id, h.Watcher(*c))
+	}
+	_, err := list(ctx, run, id)
+	return err
+}
+
 // Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots. It answers the entries that could be
 // taken, oldest first, offered or not.
 func Offer(ctx context.Context, run *functions.Run, outpostID string) ([]session.Entry, error) {
+	f, err := list(ctx, run, outpostID)
+	return f.waiting, err
+}
+
+// found is what a listing showed.
+type found struct {
+	waiting []session.Entry // could be taken, oldest first
+	offered int             // so many of them were offered
+	cursor  string          // where a watch goes on
+}
+
+// list lists and offers once.
+func list(ctx context.Context, run *functions.Run, outpostID string) (found, error) {
 	o, err := run.Outpost(ctx, outpostID)
 	if err != nil {
-		return nil, err
+		return found{}, err
 	}
 	if o.Config == nil {
-		return nil, nil
+		return found{}, nil
 	}
 	now := run.Clock.Now()
-	waiting, err := Waiting(ctx, run, o)
+	waiting, cursor, err := waiting(ctx, run, o)
 	if err != nil {
 		run.Metrics.Count(outpostID, telemetry.PollFailed, 1)
 		if errors.Is(err, outposts.ErrUnauthorized) {
 			run.Metrics.Count(outpostID, telemetry.TokenRejected, 1)
 		}
-		return nil, fmt.Errorf("list outpost %s: %w", outpostID, err)
+		return found{}, fmt.Errorf("list outpost %s: %w", outpostID, err)
 	}
 	var since time.Time
 	if len(waiting) > 0 {
@@ -72,23 +95,24 @@ func Offer(ctx context.Context, run *functions.Run, outpostID string) ([]session
 	for _, e := range waiting[:min(len(waiting), o.Free())] {
 		list = append(list, events.NewOffer(outpostID, e.SessionID, now))
 	}
+	f := found{waiting, len(list), cursor}
 	if err := run.Offers.Send(ctx, list); err != nil {
-		return waiting, err
+		return f, err
 	}
 	run.Metrics.Count(outpostID, telemetry.Offered, len(list))
 	run.Metrics.Count(outpostID, telemetry.PollSucceeded, 1)
 	if len(list) > 0 {
 		run.Log.Info("sessions offered", "outpost_id", outpostID, "waiting", len(waiting), "free", o.Free(), "offered", len(list))
 	}
-	return waiting, run.Store.Polled(ctx, outpostID, now, since)
+	return f, run.Store.Polled(ctx, outpostID, now, since)
 }
 
-// Waiting lists the sessions of an outpost that could be taken, oldest first: those without a live lease and without a not-before in the future.
-func Waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]session.Entry, error) {
+// waiting lists the sessions of an outpost that could be taken, oldest first: those without a live lease and without a not-before in the future.
+func waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]session.Entry, string, error) {
 	now := run.Clock.Now()
 	listing, err := o.Fleet.List(ctx, outposts.ListQuery{Outpost: o.ID, Phase: outposts.PhasePending})
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	skipped := len(listing.Skipped)
 	for _, s := range listing.Skipped {
@@ -111,7 +135,7 @@ func Waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]se
 	held := map[string]bool{}
 	if len(able) > 0 {
 		if err := run.Store.Active(ctx, o.ID, func(l session.Lease) error { held[l.SessionID] = true; return nil }); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 	}
 	var waiting []session.Entry
@@ -121,11 +145,11 @@ func Waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]se
 		}
 		l, err := run.Store.Get(ctx, e.SessionID)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !l.Active() && (l == nil || !now.Before(l.NotBefore)) {
 			waiting = append(waiting, e)
 		}
 	}
-	return waiting, nil
+	return waiting, listing.Cursor, nil
 }

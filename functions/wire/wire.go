@@ -99,9 +99,11 @@ func New(env config.Env, clients aws.Config, f Function) functions.Kit {
 	kit.Store = &lease.Dynamo{Table: env.Table, Pause: clock.pause, API: dynamodb.NewFromConfig(clients, func(o *dynamodb.Options) {
 		o.DisableValidateResponseChecksum = true // TLS guards the answers, and emulators send no checksum
 	})}
-	kit.Fleet = func(o config.Outpost) functions.Fleet {
+	fleet := func(o config.Outpost) *outposts.Client {
 		return outposts.New(outposts.Options{BaseURL: env.APIURL, Token: keys.source(o.TokenSecret), HTTP: web, Now: f.Now, UserAgent: "devin-outposts-aws/" + f.Version})
 	}
+	kit.Fleet = func(o config.Outpost) functions.Fleet { return fleet(o) }
+	kit.Watcher = func(o config.Outpost) functions.Watcher { return fleet(o) }
 	kit.Tasks = func(list []config.Outpost) functions.Tasks {
 		var ours []string
 		for _, o := range list {

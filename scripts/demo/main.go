@@ -21,6 +21,7 @@ import (
 type options struct {
 	Sessions  int           `default:"5" help:"How many sessions to enqueue."`
 	Scenario  string        `default:"usual" help:"What happens to the sessions: ${scenarios}"`
+	Poll      bool          `help:"Dispatch by listing each second, instead of following the queue's stream."`
 	Slots     int           `default:"3" help:"How many may run at once."`
 	Work      time.Duration `default:"1500ms" help:"How long each session works between two steps."`
 	JSON      bool          `name:"json" help:"Print one JSON object a line instead of a table."`
@@ -78,7 +79,7 @@ func run(ctx context.Context, o options) error {
 	defer closeOutput()
 	ctx, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	l, err := laptop.New(ctx, laptop.Options{Now: time.Now, MaxSessions: o.Slots, Worker: worker, Remote: remote, Dir: dir, Functions: o.Binaries, Starting: 400 * time.Millisecond, Logs: logs, TaskOutput: output})
+	l, err := laptop.New(ctx, laptop.Options{Now: time.Now, MaxSessions: o.Slots, Worker: worker, Remote: remote, Dir: dir, Functions: o.Binaries, Starting: 400 * time.Millisecond, Watch: !o.Poll, PollEvery: map[bool]time.Duration{true: time.Second, false: time.Minute}[o.Poll], Logs: logs, TaskOutput: output})
 	if err != nil {
 		return err
 	}

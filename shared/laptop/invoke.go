@@ -25,7 +25,7 @@ import (
 var Functions = []string{"poll", "claim", "observe", "sweep"}
 
 // timeouts are the functions' as the stack sets them.
-var timeouts = map[string]time.Duration{"poll": time.Minute, "claim": time.Minute, "observe": time.Minute, "sweep": 58 * time.Second}
+var timeouts = map[string]time.Duration{"poll": 170 * time.Second, "claim": time.Minute, "observe": time.Minute, "sweep": 58 * time.Second}
 
 // invoker runs a function once.
 type invoker interface {
@@ -59,7 +59,7 @@ func startInProcess(o Options, environ []string, clients aws.Config, ecsURL stri
 		return wire.Function{Name: name, Version: "laptop", Now: o.Now, Out: logs, ECSURL: ecsURL}
 	}
 	c := claim.Handler{Kit: wire.New(env, clients, kit("claim"))}
-	p := poll.Handler{Kit: wire.New(env, clients, kit("poll"))}
+	p := poll.Handler{Kit: wire.New(env, clients, kit("poll")), ListEvery: o.ListEvery}
 	b := observe.Handler{Kit: wire.New(env, clients, kit("observe"))}
 	s := sweep.Handler{Kit: wire.New(env, clients, kit("sweep"))}
 	return inProcess{o.Now, map[string]func(context.Context, []byte) (any, error){

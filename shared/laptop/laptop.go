@@ -51,6 +51,8 @@ type Options struct {
 	Dir         string                                              // for the tasks' workspaces; required with Worker
 	Fleet       outpoststest.Options                                // Now, Binary and Outposts are filled in
 	Functions   string                                              // folder of built functions to run under a Lambda runtime API; empty = in-process
+	Watch       bool                                                // dispatch by watch: an invocation of poll goes on for minutes
+	ListEvery   time.Duration                                       // between listings beside a stream; 0 = 20 s
 	PollEvery   time.Duration                                       // 0 = 1 s
 	Starting    time.Duration                                       // how long a task takes to start; 0 = 100 ms
 	SweepEvery  time.Duration                                       // 0 = 2 s
@@ -183,7 +185,7 @@ func (l *Laptop) makeResources(ctx context.Context, base, n string) error {
 	if err != nil {
 		return fmt.Errorf("create key: %w", err)
 	}
-	outpost := map[string]any{"outpost_id": Outpost, "token_secret": secret, "max_sessions": l.o.MaxSessions, "max_failures": l.o.MaxFailures,
+	outpost := map[string]any{"outpost_id": Outpost, "token_secret": secret, "max_sessions": l.o.MaxSessions, "max_failures": l.o.MaxFailures, "dispatch": map[bool]string{true: "watch", false: "poll"}[l.o.Watch],
 		"capacity": []any{choice("fargate-spot", Spot), choice("fargate", Fargate)}}
 	if l.o.Configure != nil {
 		l.o.Configure(outpost)

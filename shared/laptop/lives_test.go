@@ -208,7 +208,9 @@ func TestSessionThatAlwaysFailsIsGivenBackAndLeftAloneForAWhile(t *testing.T) {
 }
 
 func TestBadImageOpensTheBreakerForOtherSessions(t *testing.T) {
-	b := newBench(t, nil)
+	b := newBench(t, func(o *laptop.Options) {
+		o.Configure = func(outpost map[string]any) { outpost["capacity"] = outpost["capacity"].([]any)[1:] }
+	})
 	b.enqueue("devin-bad")
 	b.ECS.FailStart(1, "TaskFailedToStart: CannotPullContainerError: image not found", "")
 	b.must(b.Poll(t.Context()))

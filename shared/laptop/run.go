@@ -49,11 +49,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// schedule starts a function at a steady beat; like Lambda, it does not wait for the one before.
 func (l *Laptop) schedule(ctx context.Context, function string, every time.Duration) {
+	var wg sync.WaitGroup
+	defer wg.Wait()
 	for ctx.Err() == nil {
-		if err := l.call(ctx, function); err != nil && ctx.Err() == nil {
-			l.fault(err)
-		}
+		wg.Go(func() {
+			if err := l.call(ctx, function); err != nil && ctx.Err() == nil {
+				l.fault(err)
+			}
+		})
 		pause(ctx, every)
 	}
 }

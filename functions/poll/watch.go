@@ -1,0 +1,140 @@
+package poll
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/devin-outposts/devin-outposts-aws/events"
+	"github.com/devin-outposts/devin-outposts-aws/functions"
+	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
+	"github.com/devin-outposts/devin-outposts-aws/shared/telemetry"
+)
+
+const (
+	// listEvery is the beat of the listings beside the stream, which was seen to stay open and bring nothing while sessions waited.
+	listEvery = 20 * time.Second
+	// watchFor is how long an invocation watches at the most. Two starts of a schedule of one minute can be nearly two minutes apart; an invocation ends earlier when
+	// it sees that a newer one has begun, so that no moment is unwatched.
+	watchFor = 150 * time.Second
+)
+
+// watch lists an outpost at a steady beat, and between the listings follows its stream: a session that is queued there is offered at once.
+func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w functions.Watcher) error {
+	began := h.Clock.Now()
+	if err := h.Store.Beat(ctx, id, began); err != nil {
+		return err
+	}
+	end := began.Add(watchFor)
+	if !run.Until.IsZero() && run.Until.Before(end) {
+		end = run.Until
+	}
+	for {
+		stop := h.Clock.Now().Add(cmp.Or(h.ListEvery, listEvery))
+		if end.Before(stop) {
+			stop = end
+		}
+		f, err := list(ctx, run, id)
+		switch {
+		case errors.Is(err, outposts.ErrUnauthorized):
+			return err // the schedule's minute is beat enough for a token that is refused
+		case err != nil:
+			h.Log.Warn("listing failed, the next one comes soon", "outpost_id", id, "error", err.Error())
+			_ = h.Clock.Sleep(ctx, max(stop.Sub(h.Clock.Now()), 0)) // an error is the context's, seen below
+		default:
+			h.follow(ctx, run, id, f, stop, w)
+		}
+		if !h.Clock.Now().Before(end) || ctx.Err() != nil {
+			return err
+		}
+		run.Forget(id)
+		if o, readErr := run.Outpost(ctx, id); readErr == nil && o.Health.Heartbeat.After(began) {
+			return err
+		}
+	}
+}
+
+// follow watches the stream until the given time. A stream that ends early is no fault: it is opened again, after a moment.
+func (h Handler) follow(ctx context.Context, run *functions.Run, id string, f found, stop time.Time, w functions.Watcher) {
+	o, err := run.Outpost(ctx, id) // as the listing read it
+	if err != nil {
+		return
+	}
+	s := &stream{run: run, o: o, free: max(0, o.Free()-f.offered), offered: map[string]bool{}}
+	for _, e := range f.waiting[:f.offered] {
+		s.offered[e.SessionID] = true
+	}
+	cursor := f.cursor
+	for pause := time.Second; ; pause = min(2*pause, 8*time.Second) {
+		left := stop.Sub(h.Clock.Now())
+		if left <= 0 {
+			return
+		}
+		watching, cancel := context.WithTimeout(ctx, left)
+		cursor, err = w.Watch(watching, id, cursor, func(e outposts.Event) error { return s.take(ctx, e) })
+		over := watching.Err() != nil
+		cancel()
+		if over {
+			return
+		}
+		if err != nil {
+			h.Log.Warn("stream broken, the listing goes on", "outpost_id", id, "error", err.Error())
+		}
+		left = stop.Sub(h.Clock.Now())
+		if err := h.Clock.Sleep(ctx, min(max(left, 0), pause)); err != nil {
+			return
+		}
+	}
+}
+
+// stream is what a watch knows since the last listing.
+type stream struct {
+	run     *functions.Run
+	o       functions.Outpost
+	free    int // slots that were free and have not been offered
+	offered map[string]bool
+}
+
+// take offers the session of a change, if it waits and there may be a slot for it. A change that cannot be read, and a failure to offer, are left to the listing.
+func (s *stream) take(ctx context.Context, change outposts.Event) error {
+	now := s.run.Clock.Now()
+	if change.Err != nil || change.Deleted {
+		return nil
+	}
+	e := drive.Entry(change.Entry, now)
+	if e.OutpostID != s.o.ID || e.Unclaimable(s.o.Terms) != "" {
+		delete(s.offered, e.SessionID) // taken or gone; when it waits again it is offered again
+		return nil
+	}
+	if s.offered[e.SessionID] || !s.slot(ctx) {
+		return nil
+	}
+	l, err := s.run.Store.Get(ctx, e.SessionID)
+	if err != nil || l.Active() || (l != nil && now.Before(l.NotBefore)) {
+		return nil
+	}
+	if err := s.run.Offers.Send(ctx, []events.Offer{events.NewOffer(s.o.ID, e.SessionID, now)}); err != nil {
+		s.run.Log.Warn("offer not sent, the listing will", "outpost_id", s.o.ID, "session_id", e.SessionID, "error", err.Error())
+		return nil
+	}
+	s.offered[e.SessionID], s.free = true, s.free-1
+	s.run.Metrics.Count(s.o.ID, telemetry.Offered, 1)
+	s.run.Log.Info("session offered", "outpost_id", s.o.ID, "session_id", e.SessionID)
+	return nil
+}
+
+// slot says whether there may be a slot; when there was none, the counter is read again.
+func (s *stream) slot(ctx context.Context) bool {
+	if s.free > 0 {
+		return true
+	}
+	c, err := s.run.Store.Counter(ctx, s.o.ID)
+	if err != nil {
+		return false
+	}
+	s.o.Counter = c
+	s.free = s.o.Free()
+	return s.free > 0
+}
