@@ -105,7 +105,7 @@ func TestNamesNeverBeginWithWordsOfAWSAndNeverMeet(t *testing.T) {
 	seen := map[string]bool{}
 	for _, parts := range [][]string{{"aws-x", "o"}, {"ECS", "o"}, {"fargate", "o"}, {"a", "b-c"}, {"a-b", "c"}, {"a", "b.c"}, {"a", "b c"}, {strings.Repeat("n", 300), "1"}, {strings.Repeat("n", 300), "2"}} {
 		name := SafeName(parts...)
-		if !strings.HasPrefix(name, "outposts-") || len(name) > 100 || illegal.MatchString(name) || seen[name] {
+		if !strings.HasPrefix(name, "outposts-") || len(name) > 64 || illegal.MatchString(name) || seen[name] {
 			t.Errorf("%q gives %q", parts, name)
 		}
 		seen[name] = true

@@ -70,6 +70,8 @@ func (d *Deployment) driveSessions() []statement {
 		}
 	}
 	for _, w := range d.worker {
+		// RunTask names the family alone, and IAM then compares with an ARN without a revision (seen in the field), although AWS documents one with it.
+		add(&definitions, d.arn("ecs", "task-definition/"+w.family))
 		add(&definitions, d.arn("ecs", "task-definition/"+w.family+":*"))
 		add(&roles, *w.taskRole)
 		add(&roles, *w.execRole)

@@ -45,6 +45,7 @@ var configurations = map[string]string{
 		"network": {"vpcId": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], "assignPublicIp": false},
 		"outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token", "dispatch": "poll"}]}`,
 	"own-topic": `{"alarmTopic": "arn:aws:sns:eu-west-1:123456789012:mine", "outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token"}]}`,
+	"second":    `{"stackName": "devin-outposts-2", "outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token"}]}`,
 	"longest":   longest(),
 }
 

@@ -183,6 +183,31 @@ func TestOutpostsThatChangePlacesChangeNothingOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestTwoStacksShareNoName(t *testing.T) {
+	t.Parallel()
+	names := func(tmpl template) map[any]string {
+		out := map[any]string{}
+		for id, resource := range tmpl.resources() {
+			properties, _ := resource.(map[string]any)["Properties"].(map[string]any)
+			for _, key := range []string{"AlarmName", "ClusterName", "DashboardName", "Family", "FunctionName", "GroupName", "LogGroupName", "Name", "QueueName", "RoleName", "TableName", "TopicName"} {
+				if text, literal := properties[key].(string); literal {
+					out[text] = id
+				}
+			}
+		}
+		return out
+	}
+	first := names(templates["default"])
+	for name, id := range names(templates["second"]) {
+		if other, taken := first[name]; taken {
+			t.Errorf("%s of one stack and %s of the other are both called %v", other, id, name)
+		}
+	}
+	if len(first) < 3 {
+		t.Errorf("only %d names were compared: %v", len(first), first)
+	}
+}
+
 func TestNamesAreLegalWhateverTheStackIsCalled(t *testing.T) {
 	t.Parallel()
 	for name, tmpl := range templates {
