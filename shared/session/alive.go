@@ -29,7 +29,7 @@ func alive(v View) Action {
 	if t, ok := v.reapable(); ok {
 		return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}
 	}
-	if !l.Deadline.IsZero() && v.Now.After(l.Deadline.Add(AgeGrace)) {
+	if !l.Deadline.IsZero() && v.Now.After(l.Deadline) {
 		return v.stop(GaveUp, StoppedByUs, "the session reached its maximum age")
 	}
 	if t, ok := v.own(); v.Tasks.Reading == Present && !v.Tasks.Partial && (!ok || t.Status == "MISSING") && v.Now.After(l.LaunchUntil.Add(LateLaunch)) {

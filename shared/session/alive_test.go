@@ -197,9 +197,9 @@ func TestFailedReadOfTheTasksIsNoEvidence(t *testing.T) {
 	answers(t, v, session.Wait{Until: after(at + time.Minute), Why: "all is well"})
 }
 
-func TestSessionBeyondItsAgeIsStoppedAfterItsWorkerHadTimeToStop(t *testing.T) {
+func TestSessionBeyondItsAgeIsStopped(t *testing.T) {
 	t.Parallel()
-	at := 24*time.Hour + session.AgeGrace
+	at := 24 * time.Hour
 	answers(t, serving(at, ours(session.StatusRunning, at)), session.Wait{Until: after(at + time.Minute), Why: "all is well"})
 	at++
 	for _, e := range []session.Entry{{}, ours(session.StatusRunning, at), {Reading: session.Failing}} {

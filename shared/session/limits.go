@@ -14,8 +14,6 @@ const (
 	ConnectLimit = 10 * time.Minute
 	// ProvenAfter is how long a worker must have served for earlier failures to be forgotten.
 	ProvenAfter = 10 * time.Minute
-	// AgeGrace is how long after the deadline the worker has to stop by itself.
-	AgeGrace = 3 * time.Minute
 	// SettleFor is how long the session's status may lag a clean exit of the remote, and SettleEvery the step of reading it again.
 	SettleFor, SettleEvery = 15 * time.Second, 3 * time.Second
 	// OrphanAfter is how long apart two sightings of an orphan must be.

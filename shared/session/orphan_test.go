@@ -81,7 +81,7 @@ func TestTaskOfAnotherAttemptThatCannotBeStoppedKeepsNeitherTheClaimNorTheAgeLim
 	if _, ok := session.Next(v).(session.Claim); !ok {
 		t.Errorf("the claim is due, and the answer is %#v", session.Next(v))
 	}
-	v.Now = l.Deadline.Add(session.AgeGrace + time.Second)
+	v.Now = l.Deadline.Add(time.Second)
 	if a, ok := session.Next(v).(session.Save); !ok || a.To.Outcome != session.GaveUp {
 		t.Errorf("the session is over-age, and the answer is %#v", session.Next(v))
 	}

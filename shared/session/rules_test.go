@@ -188,7 +188,7 @@ func stopRules(v session.View, a session.Save, must func(bool, string)) {
 		return
 	}
 	exited := slices.ContainsFunc(v.Tasks.List, func(t session.Task) bool { return named1(l, t) && t.Exit != nil })
-	old := !l.Deadline.IsZero() && v.Now.After(l.Deadline.Add(session.AgeGrace))
+	old := !l.Deadline.IsZero() && v.Now.After(l.Deadline)
 	slow := l.State == session.Launching && v.Now.Sub(l.StateAt) > session.StartLimit
 	if l.TaskARN != "" && l.State != session.Claimed && l.State != session.Reserved {
 		must(exited || old || slow || l.Doubt.Reads >= 1, "no worker is stopped on the evidence of one read")

@@ -72,7 +72,7 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 		}
 		wantedTasks++
 		unnamed = unnamed || l == nil || l.AttemptID() != t.launch.AttemptID
-		old = old || w.time().After(t.launch.Deadline.Add(session.AgeGrace))
+		old = old || w.time().After(t.launch.Deadline)
 		pointless = pointless || s.finished() && w.now-s.over > 30*time.Second
 		stolen = stolen || !ours && f.live(s)
 	}
