@@ -108,7 +108,7 @@ func All(timeouts map[string]int) []Alarm {
 			Name: "SessionsGivenUp", Essential: true, Own: &telemetry.GaveUp, Statistic: Sum, Threshold: 1, Seconds: 300, Periods: 1,
 			Means: "A session went back to the queue after its last attempt, or at its maximum age. It is tried again after one, five, then thirty minutes.",
 			Look:  "`session ended` with `outcome` gave_up, and its `reason`; then the worker's log of that session (the stream's name begins with the outpost's id).",
-			Do:    "Exit 10, 11, 14, 16: the image or the configuration; see docs of the worker's exit codes. Exit 15: the set-up script. Out of memory: raise `memory`. Age: raise `maxSessionHours`.",
+			Do:    "Exit 10, 11, 14, 16: the image or the configuration; see [worker.md](worker.md). Exit 15: the set-up script. Out of memory: raise `memory`. Age: raise `maxSessionHours`.",
 		},
 		{
 			Name: "OffersDead", Essential: true, Built: sqs("ApproximateNumberOfMessagesVisible", DeadOffers), Statistic: Maximum, Threshold: 1, Seconds: 300, Periods: 1,

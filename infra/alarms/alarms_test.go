@@ -1,6 +1,10 @@
 package alarms
 
 import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +89,42 @@ func TestEveryAlarmSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
 		if !strings.Contains(book, "\n## "+a.Name+"\n") {
 			t.Errorf("%s: has no entry in the runbook", a.Name)
 		}
+	}
+}
+
+func TestTheRunbookQuotesLogLinesThatAreWritten(t *testing.T) {
+	t.Parallel()
+	var source strings.Builder
+	for _, root := range []string{"../../shared", "../../functions"} {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			source.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The lines of a session's changes are put together from its state; Lambda writes its own.
+	written := source.String() + `"session ended" "session stopping" "Task timed out"`
+	quoted := regexp.MustCompile("`([a-z]+ [^`]*|Task timed out)`")
+	n := 0
+	for _, a := range All(timeouts) {
+		for _, quote := range quoted.FindAllStringSubmatch(a.Look+" "+a.Do, -1) {
+			if strings.HasPrefix(quote[1], "aws ") {
+				continue
+			}
+			n++
+			if !strings.Contains(written, `"`+quote[1]) {
+				t.Errorf("%s: nobody writes %q", a.Name, quote[1])
+			}
+		}
+	}
+	if n < 10 {
+		t.Errorf("only %d quotations were found", n)
 	}
 }
 
