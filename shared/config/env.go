@@ -45,6 +45,11 @@ func Load(environ []string) (Env, error) {
 	if e.APIURL != "" {
 		errs = append(errs, checkURL("DEVIN_API_URL", e.APIURL))
 	}
+	for i, name := range e.Parameters {
+		if e.Parameters[i] = strings.TrimSpace(name); e.Parameters[i] == "" {
+			errs = append(errs, errors.New("OUTPOSTS_PARAMETERS holds an empty name; give names of SSM parameters with commas between them"))
+		}
+	}
 	switch {
 	case e.Outposts == "" && len(e.Parameters) == 0:
 		errs = append(errs, errors.New("OUTPOSTS is missing; give a JSON list of outposts, or name SSM parameters in OUTPOSTS_PARAMETERS"))

@@ -121,8 +121,11 @@ func parseOutpost(where string, raw []byte) (Outpost, error) {
 	if w.OutpostID == "" {
 		bad("outpost_id: missing; give the outpost's id, such as outpost_env-…")
 	}
-	if w.TokenSecret == "" {
+	switch {
+	case w.TokenSecret == "":
 		bad("token_secret: missing; give the id or ARN of the Secrets Manager secret that holds the account token")
+	case strings.HasPrefix(w.TokenSecret, "cog_"):
+		bad("token_secret: this looks like the account token itself, which must not stand here; give the id or ARN of the Secrets Manager secret that holds it")
 	}
 	whole := func(key string, v *int, least, most, standard int) int {
 		if v == nil {
@@ -142,11 +145,12 @@ func parseOutpost(where string, raw []byte) (Outpost, error) {
 	if w.MaxSessionHours != nil {
 		hours = *w.MaxSessionHours
 	}
-	if !(hours > 0 && hours <= 8760) {
-		bad("max_session_hours: %v; give a number above 0, at most 8760", hours)
-		hours = 24
+	if hours <= 8760 {
+		o.MaxAge = time.Duration(hours * float64(time.Hour))
 	}
-	o.MaxAge = time.Duration(hours * float64(time.Hour))
+	if o.MaxAge <= 0 {
+		bad("max_session_hours: %v; give a number above 0, at most 8760", hours)
+	}
 	choice := func(key, v string, standard string, others ...string) string {
 		all := append([]string{standard}, others...)
 		if v == "" {
