@@ -15,8 +15,11 @@ func (d *Deployment) addOutputs() {
 	}
 	for _, output := range []struct{ id, description, value string }{
 		{"AcceptorId", "This deployment's identity in Devin's queue", *d.acceptorID()},
+		{"ApiUrl", "Base URL of Devin's API", d.settings.APIURL},
 		{"ClusterName", "ECS cluster that the sessions' tasks run in", *d.cluster.name},
+		{"EventDeadLettersUrl", "SQS queue of task events that did not arrive", *d.queues.deadEvents.url},
 		{"LeaseTableName", "DynamoDB table of the sessions' leases", *d.table.name},
+		{"OfferDeadLettersUrl", "SQS queue of offers that could not be worked off", *d.queues.deadOffers.url},
 		{"OfferQueueUrl", "SQS queue of offers", *d.queues.offers.url},
 		{"OutpostsParameters", "SSM parameters with the outposts' configuration", strings.Join(parameters, ",")},
 		{"TokenKeyArn", "KMS key that connect tokens are encrypted with", *d.key.arn},

@@ -183,6 +183,40 @@ func TestOutpostsThatChangePlacesChangeNothingOfTheirOwn(t *testing.T) {
 	}
 }
 
+func TestCdkJSONIsTheDefaultConfiguration(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../cdk.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct{ Context json.RawMessage }
+	if err := json.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(load(configurations["default"]), load(string(file.Context))); diff != "" {
+		t.Errorf("settings (-default +cdk.json):\n%s", diff)
+	}
+}
+
+func TestOutputsAreWhatOutpostctlLooksFor(t *testing.T) {
+	t.Parallel()
+	outputs := map[string]any{}
+	for name, output := range templates["default"]["Outputs"].(map[string]any) {
+		outputs[name] = plain(output.(map[string]any)["Value"])
+	}
+	variables := templates["default"].resource(t, "Poll")["Environment"].(map[string]any)["Variables"].(map[string]any)
+	want := map[string]any{"EventDeadLettersUrl": "${EventDeadLetters}", "OfferDeadLettersUrl": "${OfferDeadLetters}"}
+	for output, variable := range map[string]string{
+		"AcceptorId": "ACCEPTOR_ID", "ApiUrl": "DEVIN_API_URL", "ClusterName": "CLUSTER", "LeaseTableName": "LEASE_TABLE", "OfferQueueUrl": "OFFER_QUEUE_URL",
+		"OutpostsParameters": "OUTPOSTS_PARAMETERS", "TokenKeyArn": "TOKEN_KEY_ID",
+	} {
+		want[output] = plain(variables[variable])
+	}
+	if diff := cmp.Diff(want, outputs); diff != "" {
+		t.Errorf("outputs (-want +got):\n%s", diff)
+	}
+}
+
 func TestTwoStacksShareNoName(t *testing.T) {
 	t.Parallel()
 	names := func(tmpl template) map[any]string {

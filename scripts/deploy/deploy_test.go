@@ -84,6 +84,29 @@ func TestDeployShowsTheDifferenceAndAsks(t *testing.T) {
 	}
 }
 
+func TestDeployNeedsDockerOnlyToBuildAnImage(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		template, docker string
+		ok               bool
+	}{
+		"to build, no Docker": {`"Image": "cdk-hnb659fds-container-assets-1"`, "exit 1", false},
+		"to build, Docker":    {`"Image": "cdk-hnb659fds-container-assets-1"`, "exit 0", true},
+		"nothing to build":    {`"Image": "team/worker:1"`, "exit 1", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "outpost_env-1")
+			w.write("cdk.out/x.template.json", test.template, 0o644)
+			w.write("bin/docker", "#!/bin/sh\n"+test.docker+"\n", 0o755)
+			_, said, ok := w.run("y\n")
+			if ok != test.ok || ok == strings.Contains(said, "Docker does not answer") {
+				t.Errorf("success %v: %s", ok, said)
+			}
+		})
+	}
+}
+
 func TestDeployRefusesTheExampleAsItStands(t *testing.T) {
 	t.Parallel()
 	calls, said, ok := newWorld(t, "outpost_env-example").run("y\n")

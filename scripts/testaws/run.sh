@@ -36,8 +36,8 @@ go build -o "$site/infra" ./infra
 words=$([ "$arch" = arm64 ] && echo arm64 || echo x64)
 (cd "$site" && CDK_OUTDIR=cdk.out CDK_CONTEXT_JSON='{"functionArchitecture": "'"$words"'",
   "outposts": [{"id": "outpost_env-testaws", "tokenSecret": "devin-outposts/token", "dispatch": "poll"}]}' ./infra)
-GOBIN="$PWD/.cache/testaws/bin" go install \
-	github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie@v0.0.0-20261030222936-bef5c4ba774d
+rie=$(go env GOPATH)/bin/aws-lambda-rie
+[ -x "$rie" ] || go install github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie@v0.0.0-20261030222936-bef5c4ba774d
 
 echo "== cfn-lint"
 # Any finding fails, down to the informational ones.
@@ -59,7 +59,7 @@ until url=$(grep -om1 'http://127\.0\.0\.1:[0-9]*' "$log"); do
 	sleep 0.1
 done
 
-export MOTO_URL="$url" SITE="$site" RIE="$PWD/.cache/testaws/bin/aws-lambda-rie"
+export MOTO_URL="$url" SITE="$site" RIE="$rie"
 export AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=testing AWS_SECRET_ACCESS_KEY=testing AWS_EC2_METADATA_DISABLED=true
 unset AWS_PROFILE AWS_SESSION_TOKEN AWS_DEFAULT_PROFILE
 echo "== lease store on moto"
