@@ -57,6 +57,7 @@ func ids(list []Outpost) (ids []string) {
 }
 
 func TestOutpostsInParametersAreReadAgainEachMinuteAndTheLastGoodOnesKept(t *testing.T) {
+	t.Parallel()
 	api := newParameters(t)
 	now := time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC)
 	s := &Source{Env: Env{}, SSM: api, Now: func() time.Time { return now }}
