@@ -1,5 +1,5 @@
-// Command generate writes the documents that are made from Go: the configuration's reference, schema and example, and the alarms' runbook. Run it in the
-// module's root after a change of infra/settings or infra/alarms: `go run ./infra/generate`.
+// Command generate writes the documents that are made from Go: the configuration's reference, schema and example, the alarms' runbook, and a picture of the
+// dashboard. Run it in the module's root after a change of infra/settings, infra/alarms or the golden template: `go run ./infra/generate`.
 package main
 
 import (
@@ -47,11 +47,16 @@ func documents(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	dashboard, err := picture(root)
+	if err != nil {
+		return nil, fmt.Errorf("draw the dashboard: %w", err)
+	}
 	usual := settings.Settings{Outposts: []settings.Outpost{settings.OutpostDefaults()}}
 	return map[string][]byte{
 		"docs/alarms.md":                   []byte(alarms.Runbook(alarms.All(usual.Timeouts()))),
 		"docs/configuration.md":            []byte(reference(schema)),
 		"docs/configuration.example.jsonc": []byte(example(schema)),
 		"docs/configuration.schema.json":   text,
+		"docs/dashboard.svg":               dashboard,
 	}, nil
 }
