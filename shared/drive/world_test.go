@@ -41,6 +41,7 @@ var (
 type world struct {
 	t       *testing.T
 	now     time.Time
+	skew    time.Duration // how far the fleet service's clock is ahead of ours; set before the first call
 	server  *outpoststest.Server
 	store   *lease.Memory
 	ecs     *ecs
@@ -62,7 +63,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{t: t, now: t0, store: &lease.Memory{}, sighted: map[string]time.Time{}}
-	w.server = outpoststest.New(outpoststest.Options{Now: w.Now, Token: account})
+	w.server = outpoststest.New(outpoststest.Options{Now: func() time.Time { return w.Now().Add(w.skew) }, Token: account})
 	t.Cleanup(w.server.Close)
 	w.ecs = &ecs{w: w}
 	w.seal = func(token string) (string, error) {
