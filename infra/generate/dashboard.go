@@ -22,8 +22,8 @@ type widget struct {
 // Size of a unit of the dashboard's grid in the picture, and of its text.
 const (
 	unitX, unitY = 40, 26
-	lineHeight   = 15
-	mostLines    = 7
+	lineHeight   = 14
+	mostLines    = 8
 )
 
 // picture draws the dashboard of the default configuration as it is laid out, with what each widget shows, from the reviewed template.

@@ -34,10 +34,10 @@ func (d *Deployment) addDashboard() {
 	queue := func(q queue, metric, statistic, label string) line {
 		return line{"AWS/SQS", metric, "QueueName", q.name, map[string]any{"stat": statistic, "label": label}}
 	}
-	lambda := func(metric, statistic string) []line {
+	lambda := func(metric, statistic, label string) []line {
 		var lines []line
 		for _, name := range Functions {
-			lines = append(lines, line{"AWS/Lambda", metric, "FunctionName", d.functions[name].name, map[string]any{"stat": statistic, "label": name}})
+			lines = append(lines, line{"AWS/Lambda", metric, "FunctionName", d.functions[name].name, map[string]any{"stat": statistic, "label": name + label}})
 		}
 		return lines
 	}
@@ -64,12 +64,12 @@ func (d *Deployment) addDashboard() {
 		{
 			d.query("Failures by reason", `filter msg in ["launch refused", "launch unclear", "session stopping", "breaker opened"] and ispresent(reason) | stats count(*) as times by msg, capacity, reason | sort times desc | limit 20`),
 			d.query("Launches by capacity", `filter msg = "session launching" | stats count(*) as launches by capacity, outpost_id`),
-			// The account's use of Fargate is what AWS reports for nothing; vCPUs times hours are most of the bill.
-			d.graph("Fargate vCPUs in this account and region (area = vCPU-hours)", 3600, []line{vcpus("Standard/OnDemand", "on demand"), vcpus("Standard/Spot", "Spot")}),
+			// The account's use of Fargate is what AWS reports for nothing; vCPUs times hours, the area below the lines, are most of the bill.
+			d.graph("Fargate vCPUs of the account", 3600, []line{vcpus("Standard/OnDemand", "on demand"), vcpus("Standard/Spot", "Spot")}),
 		},
 		{
-			d.graph("Function errors", 300, append(lambda("Errors", "Sum"), lambda("Throttles", "Sum")...)),
-			d.graph("Function duration, longest (ms)", 300, lambda("Duration", "Maximum")),
+			d.graph("Function errors and throttles", 300, append(lambda("Errors", "Sum", " errors"), lambda("Throttles", "Sum", " throttled")...)),
+			d.graph("Function duration, longest (ms)", 300, lambda("Duration", "Maximum", "")),
 			d.graph("Listings", 300, own("Sum", telemetry.PollSucceeded, telemetry.PollFailed, telemetry.StoodIn)),
 		},
 	}
