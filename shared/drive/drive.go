@@ -55,7 +55,7 @@ func (d *Driver) Drive(ctx context.Context, job Job) Result {
 func (r *drive) run(ctx context.Context) {
 	for range maxSteps {
 		r.v.Now = r.Clock.Now()
-		action := session.Next(r.v)
+		action := next(r.v)
 		if _, waiting := action.(session.Wait); !waiting && !r.job.Until.IsZero() && r.v.Now.After(r.job.Until) {
 			r.res.Err = ErrOutOfTime
 			return
@@ -123,7 +123,7 @@ func (r *drive) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("session %s: %w", r.job.SessionID, err)
 	}
-	r.v.Lease, r.v.Try, r.v.Entry = l, session.Try{}, session.Entry{Orphan: r.v.Entry.Orphan}
+	r.v.Lease, r.v.Try, r.v.Limit, r.v.Entry = l, session.Try{}, session.Foreign, session.Entry{Orphan: r.v.Entry.Orphan}
 	return nil
 }
 

@@ -28,6 +28,7 @@ func (r *drive) runTask(ctx context.Context) {
 			List: []session.Task{{ARN: try.ARN, AttemptID: l.AttemptID(), Status: "PROVISIONING", Desired: "RUNNING", CreatedAt: r.v.Now}}}
 		r.Metrics.Count(l.OutpostID, telemetry.Launched, 1)
 	case session.Unclear:
+		r.v.Limit = session.Own
 		try.Until = r.later(soon)
 		r.Log.Warn("launch unclear", "session_id", l.SessionID, "outpost_id", l.OutpostID, "attempt", l.Attempt, "capacity", l.Capacity, "reason", try.Reason)
 	default:

@@ -12,8 +12,12 @@ import (
 
 // save writes the lease.
 func (r *drive) save(ctx context.Context, a session.Save) (done bool) {
+	old := r.v.Lease
 	if err := r.Leases.Save(ctx, a.To); err != nil {
 		return r.notWritten(ctx, err)
+	}
+	if a.To.State == session.Launching && (a.To.Attempt != old.Attempt || !a.To.LaunchUntil.Equal(old.LaunchUntil)) {
+		r.limit(*old, a.To)
 	}
 	r.wrote(a.To)
 	if a.Trip != "" {
@@ -25,6 +29,16 @@ func (r *drive) save(ctx context.Context, a session.Save) (done bool) {
 		}
 	}
 	return false
+}
+
+// limit notes that this drive wrote a new LaunchUntil. The attempt is clear of others' calls when it is new, when nothing of it could land late, or when this drive
+// has sent all of it.
+func (r *drive) limit(old, to session.Lease) {
+	if to.Attempt != old.Attempt || old.LaunchUntil.IsZero() {
+		r.v.Limit = session.Clear
+	} else if r.v.Limit == session.Foreign {
+		r.v.Limit = session.Own
+	}
 }
 
 // end writes the ended lease and gives the slot back.

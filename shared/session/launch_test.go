@@ -14,8 +14,30 @@ func declined(class session.Class, breaker bool) session.Try {
 func TestAttemptIsSentToECSUntilItsLimitAndNeverAfter(t *testing.T) {
 	t.Parallel()
 	l := held(session.Launching)
-	answers(t, view(l, 32*time.Second-1), session.RunTask{})
-	answers(t, view(l, 32*time.Second), session.ReadTasks{})
+	for _, limit := range []session.Limit{session.Own, session.Clear} {
+		v := view(l, 32*time.Second-1)
+		v.Limit = limit
+		answers(t, v, session.RunTask{})
+		v.Now = after(32 * time.Second)
+		answers(t, v, session.ReadTasks{})
+	}
+}
+
+func TestAttemptIsNotSentUnderALimitThatAnotherDriveWrote(t *testing.T) {
+	t.Parallel()
+	answers(t, view(held(session.Launching), 5*time.Second), session.Wait{Until: after(32 * time.Second), Why: "another invocation may be sending RunTask"})
+}
+
+func TestRefusalsOfEveryCallOfAnAttemptLeaveNothingThatCouldLandLate(t *testing.T) {
+	t.Parallel()
+	l := with(held(session.Launching), func(l *session.Lease) { l.Capacity = "fargate" })
+	for limit, want := range map[session.Limit]time.Time{session.Clear: {}, session.Own: l.LaunchUntil} {
+		v := view(l, 5*time.Second)
+		v.Try, v.Tasks, v.Limit = declined(session.Backoff, false), tasks(5*time.Second), limit
+		if got := session.Next(v).(session.Save).To.LaunchUntil; !got.Equal(want) {
+			t.Errorf("%s: LaunchUntil is %v, want %v", limit, got, want)
+		}
+	}
 }
 
 func TestAcceptedTaskIsWrittenIntoTheLease(t *testing.T) {
@@ -39,6 +61,7 @@ func TestConflictThatNamesNoTaskIsSettledLikeALaunchAndThenTakesAnotherName(t *t
 func TestUnclearLaunchIsRepeatedUnderItsNameInTime(t *testing.T) {
 	t.Parallel()
 	v := view(held(session.Launching), 5*time.Second)
+	v.Limit = session.Own
 	v.Try = session.Try{Kind: session.Unclear, Until: after(7 * time.Second), Reason: "no answer"}
 	answers(t, v, session.Wait{Until: after(7 * time.Second), Why: "no answer"})
 	v.Try, v.Now = session.Try{}, after(7*time.Second)
@@ -223,5 +246,6 @@ func TestStopOfAnEarlierAttemptSaysNothingAboutThisOne(t *testing.T) {
 	l := with(first, func(l *session.Lease) { l.Attempt = 2 })
 	v := view(l, 5*time.Second)
 	v.Tasks = session.Tasks{Reading: session.Present, Partial: true, At: after(5 * time.Second), List: []session.Task{stopped(first, session.Exit{Verdict: session.Failed})}}
+	v.Limit = session.Clear
 	answers(t, v, session.RunTask{})
 }

@@ -99,6 +99,9 @@ func untasked(v View) Action {
 		return Save{To: to}
 	}
 	if v.Now.Before(l.LaunchUntil) {
+		if v.Limit == Foreign {
+			return Wait{Until: l.LaunchUntil, Why: "another invocation may be sending RunTask"}
+		}
 		return RunTask{}
 	}
 	switch {
@@ -124,17 +127,18 @@ func refused(v View) Action {
 	return again(v, v.Try.Class, v.Try.Reason, trip)
 }
 
-// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget. LaunchUntil stays, even if every
-// call of this drive was refused: another drive that read the same lease may have sent RunTask too, and its task may be on its way.
+// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget.
 func again(v View, class Class, why, trip string) Action {
-	if v.Lease.Failures+1 >= v.Terms.MaxFailures {
-		s := v.failed(class, why)
-		s.Trip = trip
-		return s
+	s := v.failed(class, why)
+	if v.Lease.Failures+1 < v.Terms.MaxFailures {
+		s.To = v.to(Launching)
+		s.To.Failures++
+		s.To.Capacity, s.To.Reason = v.Terms.nextChoice(""), why
+		s.To.NotBefore = v.Now.Add(pause(class, s.To.Failures))
 	}
-	to := v.to(Launching)
-	to.Failures++
-	to.Capacity, to.Reason = v.Terms.nextChoice(""), why
-	to.NotBefore = v.Now.Add(pause(class, to.Failures))
-	return Save{To: to, Trip: trip}
+	if v.Limit == Clear && v.Try.Kind == Declined {
+		s.To.LaunchUntil = time.Time{} // nothing can land late
+	}
+	s.Trip = trip
+	return s
 }

@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"strings"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
@@ -182,6 +183,8 @@ func conditions() []named[func(*session.View)] {
 			v.Terms.Capacity[0].Breaker, v.Terms.Capacity[1].Breaker = session.Opened, session.Opened
 		}},
 		{"probing", func(v *session.View) { v.Terms.Capacity[0].Breaker = session.Probing }},
+		{"the launch is its own", func(v *session.View) { v.Limit = session.Own }},
+		{"the launch is clear", func(v *session.View) { v.Limit = session.Clear }},
 		{"left the configuration", func(v *session.View) { v.Terms = session.Terms{AcceptorID: acceptor} }},
 	}
 }
@@ -205,6 +208,9 @@ func product(l named[*session.Lease], visit func(point, session.View)) {
 				for j, c := range cs {
 					if j > 0 && (i+j)%2 == 0 || c.name == "left the configuration" && (read.Reading == session.Absent || read.Reading == session.Present) {
 						continue // without the configuration there is no API to read an entry with
+					}
+					if strings.HasPrefix(c.name, "the launch is") && (l.make == nil || l.make.State != session.Launching) {
+						continue
 					}
 					v := session.View{Now: after(at), Lease: l.make, Entry: read, Tasks: found, Terms: terms()}
 					c.make(&v)

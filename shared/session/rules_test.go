@@ -87,6 +87,7 @@ func wrong(v session.View, a session.Action) (wrongs []string) {
 	case session.RunTask:
 		must(l.State == session.Launching && l.TaskARN == "" && l.NotBefore.IsZero(), "only a launching lease without a task launches")
 		must(v.Now.Before(l.LaunchUntil), "no launch after its limit")
+		must(v.Limit != session.Foreign, "no launch under another drive's limit")
 		must(v.Now.Before(l.ClaimUntil), "no launch without a claim that has time left")
 		must(v.Terms.Known && !v.Terms.Draining, "no launch for a draining outpost")
 		must(!slices.ContainsFunc(v.Tasks.List, func(t session.Task) bool { return named1(l, t) && t.Status != "MISSING" }), "no launch of an attempt that has a task")

@@ -10,6 +10,7 @@ type View struct {
 	Tasks Tasks
 	Try   Try   // what the last effect answered; cleared by the next write and by waiting
 	Terms Terms // of the outpost
+	Limit Limit // who wrote the lease's LaunchUntil
 }
 
 // Terms are an outpost's rules for its sessions.
@@ -154,3 +155,13 @@ type Grant struct {
 	Fault                            string // why this claim cannot be served; empty = it can
 	Restricted                       bool
 }
+
+// Limit says who wrote LaunchUntil. Only the drive that wrote it sends RunTask under it, so that no two send it at once, and a refusal can be taken for what it is.
+type Limit string
+
+// The limits.
+const (
+	Foreign Limit = ""      // another drive wrote it, and may be sending RunTask
+	Own     Limit = "own"   // this drive wrote it; earlier calls of the attempt may still land
+	Clear   Limit = "clear" // this drive wrote it, and every call of the attempt was this drive's and answered for certain
+)

@@ -44,6 +44,9 @@ func walk(v session.View, at time.Duration, w world, tell func(session.Action)) 
 			a.To.Epoch = "epoch-2"
 			v.Lease, v.Try = &a.To, session.Try{}
 		case session.Save:
+			if a.To.State == session.Launching && a.To.LaunchUntil != v.Lease.LaunchUntil {
+				v.Limit = session.Clear
+			}
 			v.Lease, v.Try = &a.To, session.Try{}
 		case session.Claim:
 			kind := w.claim
@@ -67,7 +70,7 @@ func walk(v session.View, at time.Duration, w world, tell func(session.Action)) 
 				v.Try.ARN = fmt.Sprint("arn:task/new-", v.Lease.Attempt)
 			}
 			if w.run.Kind == session.Unclear {
-				v.Try = unclear
+				v.Try, v.Limit = unclear, session.Own
 			}
 		case session.StopTask:
 			v.Try = session.Try{Kind: w.stop}
