@@ -84,10 +84,16 @@ func (j *judge) life(of session.Lease) *life {
 }
 
 // reserved sees every reservation.
-func (j *judge) reserved(to session.Lease, max int) {
+func (j *judge) reserved(to session.Lease, limit int) {
 	w := j.w
-	if used := w.store.used[to.OutpostID]; used > max {
-		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s uses %d of %d slots", to.OutpostID, used, max))
+	most := 0 // the largest maximum of all times, since who reserves may have read an older one
+	for _, c := range w.plan.everyConfig() {
+		if c.ID == to.OutpostID {
+			most = max(most, c.MaxSessions)
+		}
+	}
+	if used := w.store.used[to.OutpostID]; used > min(limit, most) {
+		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s uses %d of %d slots", to.OutpostID, used, min(limit, most)))
 	}
 }
 
@@ -104,8 +110,9 @@ func (j *judge) claims(s *devin) {
 	if s == nil || !s.finished() || w.fleet.live(s) || w.now-max(s.over, s.broken) < time.Minute {
 		return
 	}
-	if l := j.lease(s.id); l != nil && l.State != session.Reserved {
-		return // it was ours and was lost: the claim is to find out
+	had := w.store.leases[s.id]
+	if had.Active() && had.State != session.Reserved || had.State == session.Ended && w.time().Sub(had.EndedAt) < time.Minute {
+		return // it is or was ours: the claim is to find out
 	}
 	w.violate(ruleLeftover, s.id, fmt.Sprintf("it is %s since %s", s.status, clockText(s.over)))
 }
