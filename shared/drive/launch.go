@@ -17,9 +17,9 @@ const callFor = 10 * time.Second
 func (r *drive) runTask(ctx context.Context) {
 	l := r.v.Lease
 	left := min(callFor, l.LaunchUntil.Sub(r.v.Now))
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, callEnds{}, r.v.Now.Add(left)), left)
+	ctx, cancel := context.WithTimeout(ctx, left)
 	defer cancel()
-	try := r.Tasks.Run(ctx, r.launch())
+	try := r.Tasks.Run(ctx, r.launch(r.v.Now.Add(left)))
 	r.v.Tasks = session.Tasks{}
 	switch try.Kind {
 	case session.Accepted:
@@ -37,22 +37,12 @@ func (r *drive) runTask(ctx context.Context) {
 	r.v.Try = try
 }
 
-// callEnds is the key under which a context holds when its call ends by the driver's clock.
-type callEnds struct{}
-
-// CallEnds says when the call under this context ends by the driver's clock, for a clock that is not the machine's; the context's own deadline says the same by
-// the machine's.
-func CallEnds(ctx context.Context) (time.Time, bool) {
-	at, ok := ctx.Value(callEnds{}).(time.Time)
-	return at, ok
-}
-
 // launch is the lease's attempt as ECS gets it. Everything comes from the lease and the configuration, so that a repeated call is the same call.
-func (r *drive) launch() tasks.Launch {
+func (r *drive) launch(until time.Time) tasks.Launch {
 	l, c := r.v.Lease, r.job.Outpost.Config.Find(r.v.Lease.Capacity)
 	return tasks.Launch{TaskDefinition: c.TaskDefinition, Container: c.Container, Provider: c.Provider, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
 		AssignPublicIP: c.AssignPublicIP, OutpostID: l.OutpostID, SessionID: l.SessionID, GatewayURL: l.GatewayURL, Ciphertext: l.Ciphertext,
-		RemoteSHA: l.RemoteSHA, AttemptID: l.AttemptID(), Deadline: l.Deadline}
+		RemoteSHA: l.RemoteSHA, AttemptID: l.AttemptID(), Deadline: l.Deadline, Until: until}
 }
 
 // stopTask tells a task to stop.

@@ -11,7 +11,6 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/events"
 	"github.com/devin-outposts/devin-outposts-aws/functions"
 	"github.com/devin-outposts/devin-outposts-aws/shared/config"
-	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 	"github.com/devin-outposts/devin-outposts-aws/shared/tasks"
@@ -38,11 +37,10 @@ func newTasksPort(w *world, list []config.Outpost) functions.Tasks {
 }
 
 // Run implements functions.Tasks.
-func (p tasksPort) Run(ctx context.Context, l tasks.Launch) (try session.Try) {
+func (p tasksPort) Run(_ context.Context, l tasks.Launch) (try session.Try) {
 	w := p.w
-	until, _ := drive.CallEnds(ctx)
 	w.judge.launches(l)
-	err := w.call(ecsAPI, "RunTask", l.SessionID, until, func() { try = w.cluster.run(l) })
+	err := w.call(ecsAPI, "RunTask", l.SessionID, l.Until, func() { try = w.cluster.run(l) })
 	switch {
 	case err == nil:
 		return try

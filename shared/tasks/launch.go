@@ -54,6 +54,9 @@ type Launch struct {
 	RemoteSHA  string    // empty = the newest remote
 	AttemptID  string    // the client token, at most 64 characters
 	Deadline   time.Time // zero = none
+
+	// Until is when the call ends, by the caller's clock; it is no part of the request. The context's deadline says the same by the machine's clock.
+	Until time.Time
 }
 
 // RunTaskInput builds the request. The same launch gives the same request, so that a repeated call is the same call to ECS. Without subnets it carries no network
