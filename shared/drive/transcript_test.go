@@ -14,6 +14,7 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
+	"github.com/devin-outposts/devin-outposts-aws/shared/tasks"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -110,6 +111,8 @@ func (p *player) input(command string, during []string) {
 		}
 	case "land":
 		p.ecs.land()
+	case "stray": // a task of the session starts that no lease names
+		p.ecs.start(tasks.Launch{SessionID: devin, AttemptID: fmt.Sprint("stray-", len(p.ecs.tasks))})
 	case "forget":
 		t := p.ecs.find(arg)
 		t.launch.SessionID = "forgotten"
@@ -184,6 +187,8 @@ func (p *player) devin(what string) {
 		must(p.t, p.server.Resume(devin))
 	case "forgets":
 		must(p.t, p.server.Vanish(devin))
+	case "hears a late release":
+		must(p.t, p.outpost().Fleet.(fleet).client.Release(context.Background(), devin, acceptor))
 	case "gives it to another":
 		must(p.t, p.server.Steal(devin, "another"))
 	default:
@@ -274,7 +279,10 @@ func (p *player) look(job drive.Job) {
 		line += fmt.Sprintf("; waits until %s: %s", res.Wait.Until.Format(time.TimeOnly), res.Wait.Why)
 	}
 	p.note("%s", line)
-	wanted := slices.DeleteFunc(p.ecs.live(), func(arn string) bool { return p.ecs.find(arn).Desired == "STOPPED" })
+	wanted := slices.DeleteFunc(p.ecs.live(), func(arn string) bool {
+		t := p.ecs.find(arn)
+		return t.Desired == "STOPPED" || strings.HasPrefix(t.AttemptID, "stray")
+	})
 	if len(wanted) > 1 {
 		p.t.Errorf("two tasks run for one session: %v", wanted)
 	}

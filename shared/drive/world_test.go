@@ -134,18 +134,6 @@ func failing(name string, n int, err error) func(string) error {
 	}
 }
 
-// crashing ends the drive at the nth call of that name.
-func crashing(name string, nth int) func(string) error {
-	return func(call string) error {
-		if call == name {
-			if nth--; nth == 0 {
-				panic(crash{})
-			}
-		}
-		return nil
-	}
-}
-
 func (w *world) driver() *drive.Driver {
 	return &drive.Driver{Leases: leases{w}, Tasks: w.ecs, Sealer: sealer{w}, Breakers: breakers{w}, Teller: teller{w}, Clock: w, Jitter: func() float64 { return 0.5 },
 		NewEpoch: func() string { w.epochs++; return fmt.Sprint("epoch-", w.epochs) }, Log: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
