@@ -61,9 +61,8 @@ func (v View) renewDue() bool {
 	return !v.Lease.ClaimUntil.IsZero() && !v.Now.Before(v.Lease.renewAt())
 }
 
-// launch starts a new attempt in the first capacity choice that takes any.
+// launch gives a lease that goes to launching a new attempt, in the first capacity choice that takes any.
 func (v View) launch(l Lease) Save {
-	l.State, l.StateAt, l.Doubt = Launching, v.Now, Doubt{}
 	l.Attempt++
 	l.TaskARN, l.Verdict, l.NotBefore, l.ConnectedAt = "", NoVerdict, time.Time{}, time.Time{}
 	l.LaunchUntil = v.Now.Add(LaunchWindow)

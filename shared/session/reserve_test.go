@@ -119,3 +119,19 @@ func TestLeaseInAStateThatThisVersionDoesNotKnowWaits(t *testing.T) {
 	l := with(held(session.Running), func(l *session.Lease) { l.State = "hovering" })
 	answers(t, view(l, time.Minute), session.Wait{Why: "the lease is in an unknown state: hovering"})
 }
+
+func TestEntryIsClaimableWhenItWaitsForAWorkerOfWhateverKind(t *testing.T) {
+	t.Parallel()
+	walled := waiting(session.StatusPending, 0)
+	walled.Restricted, walled.Platform = true, "macos"
+	for want, entries := range map[bool][]session.Entry{
+		true:  {waiting(session.StatusPending, 0), waiting(session.StatusRunning, 0), walled},
+		false: {{}, absent(0), ours(session.StatusPending, 0), theirs(0), waiting(session.StatusSuspended, 0), waiting(session.StatusTerminated, 0), waiting("hibernating", 0)},
+	} {
+		for _, e := range entries {
+			if e.Claimable() != want {
+				t.Errorf("%+v: %v", e, !want)
+			}
+		}
+	}
+}
