@@ -4,10 +4,11 @@ import "time"
 
 // running decides for a lease whose task was seen running.
 func running(v View) Action {
-	if t, ok := v.own(); ok && t.Exit != nil {
+	t, found := v.own()
+	switch {
+	case t.Exit != nil:
 		return v.exited(t)
-	}
-	if v.Tasks.Reading == Unread && v.Try.Kind == NotTried {
+	case !found && v.unlisted() && v.Try.Kind == NotTried:
 		return ReadTasks{}
 	}
 	return alive(v)

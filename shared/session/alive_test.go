@@ -293,3 +293,17 @@ func TestStoppedAbsorbsWhateverElseIsKnown(t *testing.T) {
 		}
 	}
 }
+
+func TestNewsOfAnotherTaskHasTheSessionsOwnRead(t *testing.T) {
+	t.Parallel()
+	at := 10 * time.Minute
+	v := serving(at, ours(session.StatusRunning, at))
+	v.Tasks = tasks(at, other("RUNNING", -1))
+	v.Tasks.Partial = true
+	answers(t, v, session.ReadTasks{})
+	v.Lease.State = session.Launching
+	answers(t, v, session.ReadTasks{})
+	v = serving(at, ours(session.StatusRunning, at))
+	v.Tasks.Partial = true // news of its own task is enough
+	answers(t, v, session.Wait{Until: after(at + time.Minute), Why: "all is well"})
+}

@@ -8,7 +8,7 @@ func launching(v View) Action {
 		return found(v, t)
 	}
 	if v.Lease.TaskARN != "" {
-		if v.Tasks.Reading == Unread && v.Try.Kind == NotTried {
+		if v.unlisted() && v.Try.Kind == NotTried {
 			return ReadTasks{}
 		}
 		return alive(v)
