@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
@@ -124,6 +125,11 @@ func TestDiagramInTheDocumentationIsTheCodes(t *testing.T) {
 		}
 	}
 	graph.WriteString("    ended --> [*]\n```\n")
+	var evidence strings.Builder
+	evidence.WriteString("What must be read more than once before it is acted on:\n\n| what is read | how often | at least so far apart |\n| --- | --- | --- |\n")
+	session.EachEvidence(func(_ session.DoubtKind, reads int, apart time.Duration, why string) {
+		fmt.Fprintf(&evidence, "| %s | %d × | %v |\n", why, reads, apart)
+	})
 	if seen != len(found) {
 		t.Errorf("%d changes of state, of which %d are between known states", len(found), seen)
 	}
@@ -138,7 +144,7 @@ func TestDiagramInTheDocumentationIsTheCodes(t *testing.T) {
 	if !ok || !ok2 {
 		t.Fatalf("%s has no marks for what is derived", path)
 	}
-	golden(t, path, head+derivedBegins+"\n"+graph.String()+"\n"+table.String()+"\n"+derivedEnds+tail)
+	golden(t, path, head+derivedBegins+"\n"+graph.String()+"\n"+table.String()+"\n"+evidence.String()+"\n"+derivedEnds+tail)
 }
 
 func cell(s session.State) string {
