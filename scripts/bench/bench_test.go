@@ -96,7 +96,9 @@ func TestPickupMeasuresEverySession(t *testing.T) {
 			t.Errorf("%s: median, p90, p99 and worst are not in order: %+v", r.Name, f)
 		}
 	}
-	if diff := cmp.Diff([]string{"one by one, queued to claimed", "one by one, claimed to task", "all at once, queued to claimed", "all at once, claimed to task"}, names); diff != "" {
+	want := []string{"watch, one by one: queued to claimed", "watch, one by one: claimed to task", "poll, one by one: queued to claimed", "poll, one by one: claimed to task",
+		"poll, all at once: queued to claimed", "poll, all at once: claimed to task"}
+	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}
 }

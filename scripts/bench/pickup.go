@@ -12,27 +12,37 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts/outpoststest"
 )
 
-// How pickup is measured: what the schedule adds in an account is left out by a short beat, and a trickle is slow enough for each session to be alone.
+// How pickup is measured: one by one, a session comes when the one before is long launched.
 const (
-	pickupBeat    = 100 * time.Millisecond
-	trickleEvery  = 150 * time.Millisecond
+	trickleEvery  = 100 * time.Millisecond
 	pickupTimeout = 2 * time.Minute
 )
 
+// way is one way in which sessions come and are found.
+type way struct {
+	name  string
+	watch bool
+	beat  time.Duration // of poll
+	every time.Duration // between sessions
+}
+
+var ways = []way{
+	{"watch, one by one", true, time.Minute, trickleEvery},
+	{"poll, one by one", false, 100 * time.Millisecond, trickleEvery},
+	{"poll, all at once", false, time.Second, 0},
+}
+
 // pickup measures how long a session waits for its claim, and its claim for its task, on loopback.
 func pickup(ctx context.Context, o options) ([]table, error) {
-	t := table{Bench: "pickup", Title: fmt.Sprintf("%d sessions, poll dispatch, a listing every %s, stub tasks", o.Sessions, pickupBeat),
-		Notes: []string{"In an account the beat of the listings comes on top: up to a minute in poll dispatch.",
-			"All at once, most of the wait is for one's turn: one invocation of claim at a time, with five offers each."}}
-	for _, way := range []struct {
-		name  string
-		every time.Duration
-	}{{"one by one", trickleEvery}, {"all at once", 0}} {
-		claimed, launched, err := pickUp(ctx, o.Sessions, way.every)
+	t := table{Bench: "pickup", Title: fmt.Sprintf("%d sessions each way, stub tasks, everything on loopback", o.Sessions), Notes: []string{
+		"Poll lists every 100 ms here for sessions that come one by one, every second for those that come all at once, and each minute in an account.",
+		"All at once, most of the wait is for one's turn: one invocation of claim at a time, with five offers each."}}
+	for _, w := range ways {
+		claimed, launched, err := pickUp(ctx, o.Sessions, w)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", way.name, err)
+			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
-		t.Rows = append(t.Rows, row{way.name + ", queued to claimed", quantiles(claimed)}, row{way.name + ", claimed to task", quantiles(launched)})
+		t.Rows = append(t.Rows, row{w.name + ": queued to claimed", quantiles(claimed)}, row{w.name + ": claimed to task", quantiles(launched)})
 	}
 	return []table{t}, nil
 }
@@ -58,12 +68,11 @@ func (s *starts) work(ctx context.Context, env map[string]string) int {
 	return 30
 }
 
-func pickUp(ctx context.Context, n int, every time.Duration) (claimed, launched []time.Duration, err error) {
-	ctx, cancel := context.WithTimeout(ctx, pickupTimeout+time.Duration(n)*every)
+func pickUp(ctx context.Context, n int, w way) (claimed, launched []time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pickupTimeout+time.Duration(n)*w.every)
 	defer cancel()
 	s := &starts{at: map[string]time.Time{}, all: make(chan struct{}), n: n}
-	l, err := laptop.New(ctx, laptop.Options{Now: time.Now, MaxSessions: n, Stub: s.work, Starting: time.Microsecond, PollEvery: pickupBeat, SweepEvery: time.Minute,
-		Configure: func(outpost map[string]any) { outpost["dispatch"] = "poll" }})
+	l, err := laptop.New(ctx, laptop.Options{Now: time.Now, MaxSessions: n, Stub: s.work, Starting: time.Microsecond, Watch: w.watch, PollEvery: w.beat, SweepEvery: time.Minute})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,8 +85,8 @@ func pickUp(ctx context.Context, n int, every time.Duration) (claimed, launched 
 	for i := range n {
 		ids = append(ids, fmt.Sprintf("devin-%d", i+1))
 		l.Fleet.Enqueue(outpoststest.EnqueueOptions{SessionID: ids[i]})
-		if every > 0 {
-			time.Sleep(every)
+		if w.every > 0 {
+			time.Sleep(w.every)
 		}
 	}
 	select {

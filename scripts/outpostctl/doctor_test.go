@@ -143,10 +143,12 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 			broken: func(b *bundle) {
 				b.must(b.Store.Polled(b.ctx, laptop.Outpost, time.Now(), time.Now().Add(-6*time.Minute)))
 			}, code: 1, want: []string{"fail " + of + "waiting sessions one has waited # beside 3 free slots: see the logs of claim"}},
-		"the breaker is open": {
-			broken: func(b *bundle) {
-				b.must(b.Store.Trip(b.ctx, laptop.Outpost, "fargate", lease.Breaker{Until: time.Now().Add(10 * time.Minute), Trips: 1, Reason: "image not found"}))
-			}, code: 1, want: []string{"fail " + of + "capacity no choice takes sessions: fargate open (probed in #): image not found"}},
+		"a breaker is open": {
+			broken: func(b *bundle) { b.trip("fargate-spot") },
+			want:   []string{"warn " + of + "capacity not taking sessions: fargate-spot open (probed in #): image not found"}},
+		"every breaker is open": {
+			broken: func(b *bundle) { b.trip("fargate-spot"); b.trip("fargate") }, code: 1,
+			want: []string{"fail " + of + "capacity no choice takes sessions: fargate-spot open (probed in #): image not found; fargate open (probed in #): image not found"}},
 		"the outpost drains": {
 			broken: func(b *bundle) { b.must(b.Store.SetDraining(b.ctx, laptop.Outpost, true)) },
 			want:   []string{"warn " + of + "slots draining, 0 still used: `outpostctl resume` takes sessions again"}},
@@ -197,6 +199,11 @@ func TestDoctorCountsMessagesThatCouldNotBeWorkedOff(t *testing.T) {
 	if code != 0 || len(got) != 1 || !strings.HasPrefix(got[0], "warn deployment dead offers 1 messages could not be worked off; ") {
 		t.Errorf("exit %d, complaints %q", code, got)
 	}
+}
+
+func (b *bundle) trip(choice string) {
+	b.t.Helper()
+	b.must(b.Store.Trip(b.ctx, laptop.Outpost, choice, lease.Breaker{Until: time.Now().Add(10 * time.Minute), Trips: 1, Reason: "image not found"}))
 }
 
 func (b *bundle) must(err error) {

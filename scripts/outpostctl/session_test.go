@@ -47,7 +47,7 @@ outpost outpost_env-demo
 lease running since # (attempt 1, 0 failures, revision #)
  reserved # ago
  claim ends in #
- capacity fargate
+ capacity fargate-spot
  maximum age in 23h59m
 queue entry claimed, session pending, new on linux
  queued # ago

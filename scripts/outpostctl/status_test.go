@@ -42,8 +42,8 @@ devin-2 running 1 # in # # -
 	wantStatus := status{
 		Outposts: []outpostRow{{OutpostID: laptop.Outpost, Configured: true, SlotsUsed: 2, MaxSessions: 3, Breakers: []breakerRow{{Capacity: "spot", Trips: 2, Reason: "image not found"}}}},
 		Leases: []leaseRow{
-			{SessionID: "devin-1", OutpostID: laptop.Outpost, State: "running", Attempt: 1, Capacity: "fargate", GatewayURL: b.Fleet.GatewayURL()},
-			{SessionID: "devin-2", OutpostID: laptop.Outpost, State: "running", Attempt: 1, Capacity: "fargate", GatewayURL: b.Fleet.GatewayURL()}}}
+			{SessionID: "devin-1", OutpostID: laptop.Outpost, State: "running", Attempt: 1, Capacity: "fargate-spot", GatewayURL: b.Fleet.GatewayURL()},
+			{SessionID: "devin-2", OutpostID: laptop.Outpost, State: "running", Attempt: 1, Capacity: "fargate-spot", GatewayURL: b.Fleet.GatewayURL()}}}
 	if diff := cmp.Diff(wantStatus, got, cmpopts.IgnoreTypes(time.Time{}), cmpopts.IgnoreFields(leaseRow{}, "TaskARN", "Epoch", "Rev")); diff != "" {
 		t.Errorf("JSON (-want +got):\n%s", diff)
 	}
