@@ -139,7 +139,7 @@ func (c *cluster) start(t *task, choice string) {
 	w := c.w
 	w.after(w.between(time.Second, 10*time.Second), func() { c.move(t, pending) })
 	delay := w.between(15*time.Second, 90*time.Second)
-	if w.chance(w.plan.slow()) {
+	if w.chance(w.plan.slow) {
 		delay = w.between(5*time.Minute, 14*time.Minute) // a machine from nothing
 	}
 	switch {
@@ -163,9 +163,6 @@ func (c *cluster) start(t *task, choice string) {
 		})
 	}
 }
-
-// slow is the share of tasks that wait for a machine from nothing.
-func (p plan) slow() float64 { return 0.05 }
 
 // move changes the task's status and tells of it.
 func (c *cluster) move(t *task, status string) {

@@ -90,12 +90,17 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 		had := w.store.leases[s.id]
 		waits = !w.time().Before(had.NotBefore)
 	}
-	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, pickupWithin,
+	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, w.plan.pickup(),
 		func() string { return fmt.Sprintf("%d of %d slots used", w.store.used[s.outpost], o.MaxSessions) })
 }
 
-// pickupWithin is five minutes, and the time between two looks.
-const pickupWithin = 5*time.Minute + 30*time.Second
+// pickup is five minutes, and the time between two looks; twice that when more than one function never runs.
+func (p plan) pickup() time.Duration {
+	if len(p.absent) > 1 {
+		return 10*time.Minute + 30*time.Second
+	}
+	return 5*time.Minute + 30*time.Second
+}
 
 // breakerOpen says whether any capacity choice of the outpost takes no new sessions.
 func (j *judge) breakerOpen(outpost string) bool {

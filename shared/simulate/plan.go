@@ -22,6 +22,11 @@ type plan struct {
 	limit     time.Duration // everything must have settled by then
 	width     int           // how many actors a fan-out may interleave
 
+	absent  []string // functions that never run
+	slow    float64  // share of tasks that wait for a machine from nothing
+	lingers float64  // share of workers that stay when their session is over
+	deaf    float64  // share of workers that do not stop by themselves at their deadline
+
 	callFaults float64 // chance of a fault in one call
 	mix        []Fault // what it then is; repeated = likelier
 	zombies    float64 // chance that a function lives on after its time limit
@@ -47,7 +52,7 @@ type change struct {
 
 // draw decides what the seed's world will be like.
 func draw(l *loop, opts Options) plan {
-	p := plan{arrivals: l.between(5*time.Minute, 30*time.Minute), width: l.from(1, 6)}
+	p := plan{arrivals: l.between(5*time.Minute, 30*time.Minute), width: l.from(1, 6), slow: 0.05, lingers: 0.2}
 	p.calmAfter = p.arrivals + l.between(20*time.Minute, 45*time.Minute)
 	p.limit = p.calmAfter + 12*time.Hour
 	p.config = drawConfig(l, opts.Sessions)
@@ -128,6 +133,9 @@ func (p *plan) unkind(l *loop, rate float64) {
 		return rate * l.rng.Float64() * 2
 	}
 	p.rivals, p.steals, p.flashes, p.blips, p.changes = some(), some(), some()*2, some(), some()*2
+	if l.chance(0.5) {
+		p.deaf = 0.3
+	}
 	p.neverStarts, p.workerMute, p.workerDies, p.badClaim = some(), some(), some()*2, some()
 	p.indexLags, p.listLags, p.taskMissing = some()*4, some()*4, some()*4
 	p.doubled, p.foreignStops = some(), some()/2

@@ -1,27 +1,91 @@
 package simulate
 
 import (
-	"fmt"
+	"flag"
 	"os"
-	"strconv"
+	"runtime/debug"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-func TestX(t *testing.T) {
-	from, _ := strconv.ParseUint(os.Getenv("FROM"), 10, 64)
-	n, _ := strconv.ParseUint(os.Getenv("N"), 10, 64)
-	for seed := from; seed < from+n; seed++ {
-		o := Options{Seed: seed, Sessions: 50}
-		r := Run(o)
-		for _, v := range r.Violations {
-			t.Errorf("seed %d: %s: %s", seed, r.Profile, v)
+var seeds = flag.Int("seeds", 2000, "how many seeds to simulate, with 50 sessions each")
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	debug.SetGCPercent(400) // worlds are made and thrown away
+	os.Exit(m.Run())
+}
+
+// clean fails the test for every rule that is broken in these worlds.
+func clean(t *testing.T, opts Options, n int) Total {
+	t.Helper()
+	total := Seeds(opts, n, nil)
+	for _, r := range total.Failed {
+		t.Errorf("seed %d (%s): %s\nreplay: %s", r.Options.Seed, r.Profile, r.Violations[0], r.Options.Command())
+	}
+	return total
+}
+
+func TestNothingIsLostServedTwiceLeakedOrLeftRunningUnderFaults(t *testing.T) {
+	n := *seeds
+	if testing.Short() {
+		n = min(n, 200)
+	}
+	began := time.Now()
+	total := clean(t, Options{Seed: 1, Sessions: 50}, n)
+	for _, f := range Faults {
+		if n >= 200 && total.Faults[f] == 0 {
+			t.Errorf("the fault %s was never injected", f)
 		}
-		if n == 1 && len(r.Violations) > 0 {
-			o.Trace = r.Violations[0].Session
-			r = Run(o)
-			for _, l := range r.Transcript {
-				fmt.Println(l)
-			}
+	}
+	t.Logf("%d seeds, %d sessions, %d faults injected, %d violations, in %s", total.Seeds, total.Sessions, total.Injected(), total.Violations, time.Since(began).Round(time.Second))
+}
+
+func TestSeedReplaysExactly(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(12) {
+		opts := Options{Seed: seed, Sessions: 20, Trace: "*"}
+		if diff := cmp.Diff(Run(opts), Run(opts), cmp.AllowUnexported(Options{}), cmp.FilterPath(func(p cmp.Path) bool {
+			return p.Last().String() == ".wrap" || p.Last().String() == ".edit"
+		}, cmp.Ignore())); diff != "" {
+			t.Fatalf("seed %d (-first +second):\n%s", seed, diff)
 		}
+	}
+}
+
+// fair is weather in which nothing goes wrong but that some functions never run.
+func fair(absent ...string) func(*plan) {
+	return func(p *plan) {
+		*p = plan{profile: "fair", config: p.config, arrivals: p.arrivals, calmAfter: p.calmAfter, limit: p.limit, width: p.width, absent: absent}
+	}
+}
+
+func TestSweepAloneCompletesEveryLife(t *testing.T) {
+	t.Parallel()
+	total := clean(t, Options{Seed: 1, Sessions: 40, edit: fair("poll", "claim", "observe")}, 60)
+	if total.Ends["completed"] < 500 || total.Ends["suspended"] < 500 {
+		t.Errorf("leases ended: %v", total.Ends)
+	}
+}
+
+func TestSweepAloneCompletesEveryLifeUnderFaults(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1000, Sessions: 30, edit: func(p *plan) { p.absent, p.broken = []string{"claim", "observe"}, nil }}, 100)
+}
+
+func TestOrdinaryLifeEndsWithoutSweep(t *testing.T) {
+	t.Parallel()
+	total := clean(t, Options{Seed: 1, Sessions: 40, edit: fair("sweep")}, 60)
+	if total.Ends["completed"] < 500 || total.Ends["suspended"] < 500 {
+		t.Errorf("leases ended: %v", total.Ends)
+	}
+}
+
+func TestAnyOneFunctionMayBeBrokenForGood(t *testing.T) {
+	t.Parallel()
+	for _, function := range []string{"poll", "claim", "observe"} {
+		clean(t, Options{Seed: 1, Sessions: 40, edit: fair(function)}, 25)
 	}
 }

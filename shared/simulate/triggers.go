@@ -39,6 +39,9 @@ func (w *world) schedule(function string, limit time.Duration, run func(context.
 
 // isBroken says whether a function does not run now.
 func (w *world) isBroken(function string) bool {
+	if slices.Contains(w.plan.absent, function) {
+		return true
+	}
 	if len(w.plan.broken) == 0 || !w.within(w.plan.broken, function) {
 		return false
 	}

@@ -12,7 +12,7 @@ func (c *cluster) work(t *task) {
 	w := c.w
 	if end := t.launch.Deadline.Sub(epoch); !t.launch.Deadline.IsZero() {
 		w.at(end, func() {
-			if t.status == running && t.desired == running && !w.chance(w.plan.deafness()) {
+			if t.status == running && t.desired == running && !w.chance(w.plan.deaf) {
 				c.exit(t, 30)
 			}
 		})
@@ -28,14 +28,6 @@ func (c *cluster) work(t *task) {
 		w.after(w.between(0, 10*time.Minute), func() { c.tell(t.arn, "by hand", "UserInitiated") })
 	}
 	w.after(w.between(time.Second, 40*time.Second), func() { c.connect(t) })
-}
-
-// deafness is the share of workers that do not stop by themselves at their deadline.
-func (p plan) deafness() float64 {
-	if p.neverStarts > 0 {
-		return 0.3
-	}
-	return 0
 }
 
 // exit ends the worker with a code.
@@ -108,7 +100,7 @@ func (c *cluster) leave(t *task) {
 // sessionOver has the remote see the end of its session: it exits 0 by itself, or, when the session is over, sometimes stays until it is stopped.
 func (c *cluster) sessionOver(t *task, status string) {
 	w := c.w
-	if status == session.StatusTerminated && w.chance(0.2) {
+	if status == session.StatusTerminated && w.chance(w.plan.lingers) {
 		return
 	}
 	w.after(w.between(0, 5*time.Second), func() {

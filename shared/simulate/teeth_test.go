@@ -1,0 +1,413 @@
+//go:build mutants
+
+package simulate
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/devin-outposts/devin-outposts-aws/events"
+	"github.com/devin-outposts/devin-outposts-aws/functions"
+	"github.com/devin-outposts/devin-outposts-aws/shared/config"
+	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
+	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
+	"github.com/devin-outposts/devin-outposts-aws/shared/session"
+	"github.com/devin-outposts/devin-outposts-aws/shared/tasks"
+)
+
+var teethSeeds = flag.Int("teeth", 2000, "within how many seeds each deliberate fault must be found")
+
+// mutant is a deliberate fault in the product.
+type mutant struct {
+	name string
+	next func(session.View) session.Action
+	wrap func(*world, functions.Kit) functions.Kit
+}
+
+// changed answers what Next says of a View in which the lease is another.
+func changed(v session.View, change func(*session.Lease)) session.Action {
+	if v.Lease != nil {
+		l := *v.Lease
+		change(&l)
+		v.Lease = &l
+	}
+	return session.Next(v)
+}
+
+// in says whether the lease is in one of the states.
+func in(v session.View, states ...session.State) bool {
+	for _, s := range states {
+		if v.Lease != nil && v.Lease.State == s {
+			return true
+		}
+	}
+	return false
+}
+
+// retold answers what Next says of a View in which the tasks are others.
+func retold(v session.View, change func(*session.Task)) session.Action {
+	list := append([]session.Task{}, v.Tasks.List...)
+	for i := range list {
+		change(&list[i])
+	}
+	v.Tasks.List = list
+	return session.Next(v)
+}
+
+// hasty has one read of a doubt suffice.
+func hasty(kind session.DoubtKind) func(session.View) session.Action {
+	return func(v session.View) session.Action {
+		a := session.Next(v)
+		if s, ok := a.(session.Save); ok && s.To.Doubt.Kind == kind && s.To.Doubt.Reads == 1 {
+			return changed(v, func(l *session.Lease) {
+				l.Doubt = session.Doubt{Kind: kind, Reads: 5, At: s.To.Doubt.At.Add(-time.Hour)}
+			})
+		}
+		return a
+	}
+}
+
+// The wrappers of ports that mutants replace.
+type (
+	mutantStore struct {
+		lease.Store
+		w       *world
+		save    func(s mutantStore, ctx context.Context, to session.Lease) error
+		reserve func(s mutantStore, ctx context.Context, to session.Lease, max int) error
+		end     func(s mutantStore, ctx context.Context, to session.Lease) error
+		health  func(lease.Health) lease.Health
+	}
+	mutantFleet struct {
+		functions.Fleet
+		w     *world
+		shows func(outposts.Entry) outposts.Entry
+		list  func(outposts.ListQuery) bool // false = nothing is listed
+	}
+	mutantTasks struct {
+		functions.Tasks
+		launch func(tasks.Launch) tasks.Launch
+		stop   func(arn, why string) bool // false = it is not sent
+	}
+	plainSealer struct{ drive.Sealer }
+	deafOffers  struct{}
+)
+
+func (s mutantStore) Save(ctx context.Context, to session.Lease) error {
+	if s.save == nil {
+		return s.Store.Save(ctx, to)
+	}
+	return s.save(s, ctx, to)
+}
+
+func (s mutantStore) Reserve(ctx context.Context, to session.Lease, max int) error {
+	if s.reserve == nil {
+		return s.Store.Reserve(ctx, to, max)
+	}
+	return s.reserve(s, ctx, to, max)
+}
+
+func (s mutantStore) End(ctx context.Context, to session.Lease) error {
+	if s.end == nil {
+		return s.Store.End(ctx, to)
+	}
+	return s.end(s, ctx, to)
+}
+
+func (s mutantStore) Health(ctx context.Context, id string) (lease.Health, error) {
+	h, err := s.Store.Health(ctx, id)
+	if s.health != nil {
+		h = s.health(h)
+	}
+	return h, err
+}
+
+func (f mutantFleet) Get(ctx context.Context, id string) (outposts.Entry, error) {
+	e, err := f.Fleet.Get(ctx, id)
+	if err == nil && f.shows != nil {
+		e = f.shows(e)
+	}
+	return e, err
+}
+
+func (f mutantFleet) List(ctx context.Context, q outposts.ListQuery) (outposts.Listing, error) {
+	l, err := f.Fleet.List(ctx, q)
+	if f.list != nil && !f.list(q) {
+		return outposts.Listing{}, nil
+	}
+	for i := range l.Entries {
+		if f.shows != nil {
+			l.Entries[i] = f.shows(l.Entries[i])
+		}
+	}
+	return l, err
+}
+
+func (t mutantTasks) Run(ctx context.Context, l tasks.Launch) session.Try {
+	if t.launch != nil {
+		l = t.launch(l)
+	}
+	return t.Tasks.Run(ctx, l)
+}
+
+func (t mutantTasks) Stop(ctx context.Context, arn, why string) error {
+	if t.stop != nil && !t.stop(arn, why) {
+		return nil
+	}
+	return t.Tasks.Stop(ctx, arn, why)
+}
+
+func (s plainSealer) Seal(ctx context.Context, outpost, id string, token outposts.Secret) (string, error) {
+	text, err := s.Sealer.Seal(ctx, outpost, id, token)
+	return text + token.Reveal(), err
+}
+
+func (deafOffers) Send(context.Context, []events.Offer) error { return nil }
+
+func stored(m mutantStore) func(*world, functions.Kit) functions.Kit {
+	return func(w *world, k functions.Kit) functions.Kit {
+		s := m
+		s.Store, s.w = k.Store, w
+		k.Store = s
+		return k
+	}
+}
+
+func fleeted(m mutantFleet) func(*world, functions.Kit) functions.Kit {
+	return func(w *world, k functions.Kit) functions.Kit {
+		inner := k.Fleet
+		k.Fleet = func(o config.Outpost) functions.Fleet {
+			f := m
+			f.Fleet, f.w = inner(o), w
+			return f
+		}
+		return k
+	}
+}
+
+func tasked(m func(*world) mutantTasks) func(*world, functions.Kit) functions.Kit {
+	return func(w *world, k functions.Kit) functions.Kit {
+		inner, t := k.Tasks, m(w)
+		k.Tasks = func(list []config.Outpost) functions.Tasks {
+			t.Tasks = inner(list)
+			return t
+		}
+		return k
+	}
+}
+
+// mutants are the deliberate faults: in the core, in the driver and its ports, and in the functions.
+var mutants = []mutant{
+	{name: "renew late", next: func(v session.View) session.Action {
+		return changed(v, func(l *session.Lease) { l.ClaimedAt = l.ClaimUntil })
+	}},
+	{name: "never renew while a task is on its way", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if _, ok := a.(session.Claim); ok && in(v, session.Launching) {
+			return session.Wait{Until: v.Now.Add(session.LookAgain)}
+		}
+		return a
+	}},
+	{name: "count the slot of a stopping task as free", next: func(v session.View) session.Action {
+		if in(v, session.Stopping) && v.Try.Kind == session.StopSent {
+			v.Tasks.List, v.Try = nil, session.Try{}
+			return changed(v, func(l *session.Lease) { l.LaunchUntil = time.Time{} })
+		}
+		return session.Next(v)
+	}},
+	{name: "trust one suspended read", next: hasty(session.SeemsSuspended)},
+	{name: "trust one 404", next: hasty(session.SeemsVanished)},
+	{name: "raise the attempt before a late launch can have landed", next: func(v session.View) session.Action {
+		if in(v, session.Stopping) {
+			return changed(v, func(l *session.Lease) { l.LaunchUntil = time.Time{} })
+		}
+		return session.Next(v)
+	}},
+	{name: "match tasks by session", next: func(v session.View) session.Action {
+		if !in(v, session.Launching, session.Running, session.Stopping) {
+			return session.Next(v)
+		}
+		return retold(v, func(t *session.Task) { t.AttemptID = v.Lease.AttemptID() })
+	}},
+	{name: "release before STOPPED", next: func(v session.View) session.Action {
+		if in(v, session.Stopping) && v.Try.Kind == session.StopSent {
+			return session.Release{}
+		}
+		return session.Next(v)
+	}},
+	{name: "relaunch before STOPPED", next: func(v session.View) session.Action {
+		if !in(v, session.Stopping) {
+			return session.Next(v)
+		}
+		return retold(v, func(t *session.Task) {
+			if t.Desired == "STOPPED" && t.Exit == nil {
+				t.Status, t.Exit = "STOPPED", &session.Exit{Verdict: session.Failed}
+			}
+		})
+	}},
+	{name: "launch after the time for it", next: func(v session.View) session.Action {
+		if in(v, session.Launching) && !v.Lease.LaunchUntil.IsZero() {
+			v.Limit = session.Own
+			return changed(v, func(l *session.Lease) { l.LaunchUntil = l.LaunchUntil.Add(10 * time.Minute) })
+		}
+		return session.Next(v)
+	}},
+	{name: "launch under another drive's limit, and take a refusal for the end of the attempt", next: func(v session.View) session.Action {
+		v.Limit = session.Clear
+		return session.Next(v)
+	}},
+	{name: "launch though the claim was lost", next: func(v session.View) session.Action {
+		if in(v, session.Reserved) && (v.Try.Kind == session.ClaimLost || v.Entry.Phase == session.PhaseClaimed && v.Entry.AcceptorID != acceptor) {
+			v.Try = session.Try{Kind: session.Granted, Grant: session.Grant{Status: session.StatusPending, Began: v.Now, Life: time.Hour, Ciphertext: "sealed-0-0", GatewayURL: "wss://gateway"}}
+		}
+		return session.Next(v)
+	}},
+	{name: "give up at the first failure", next: func(v session.View) session.Action {
+		if in(v, session.Stopping) && v.Lease.Verdict == session.Failed {
+			v.Terms.MaxFailures = 1
+		}
+		return session.Next(v)
+	}},
+	{name: "count a lost Spot machine as a failure", next: func(v session.View) session.Action {
+		return retold(v, func(t *session.Task) {
+			if t.Exit != nil && t.Exit.Verdict == session.Interrupted {
+				x := *t.Exit
+				x.Verdict, t.Exit = session.Failed, &x
+			}
+		})
+	}},
+	{name: "forget the maximum age", next: func(v session.View) session.Action {
+		if in(v, session.Launching, session.Running) {
+			return changed(v, func(l *session.Lease) { l.Deadline = l.Deadline.Add(24 * time.Hour) })
+		}
+		return session.Next(v)
+	}},
+	{name: "end without a release", next: func(v session.View) session.Action {
+		if _, ok := session.Next(v).(session.Release); ok && in(v, session.Stopping) {
+			v.Try = session.Try{Kind: session.Released}
+		}
+		return session.Next(v)
+	}},
+	{name: "call a sleeping session over", next: func(v session.View) session.Action {
+		if in(v, session.Stopping) && v.Entry.Status == session.StatusSuspended {
+			v.Entry.Status = session.StatusTerminated
+		}
+		return session.Next(v)
+	}},
+	{name: "ban for ever what was given up", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if e, ok := a.(session.End); ok && e.To.Outcome == session.GaveUp {
+			e.To.NotBefore = v.Now.Add(100 * time.Hour)
+			return e
+		}
+		return a
+	}},
+	{name: "never stop what the lease has given up", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if _, ok := a.(session.StopTask); ok && in(v, session.Stopping) {
+			return session.Wait{Until: v.Now.Add(session.LookAgain)}
+		}
+		return a
+	}},
+	{name: "skip the fence", wrap: stored(mutantStore{save: func(s mutantStore, ctx context.Context, to session.Lease) error {
+		if now, ok := s.w.store.leases[to.SessionID]; ok {
+			to.Rev, to.Epoch = now.Rev+1, now.Epoch
+		}
+		return s.Store.Save(ctx, to)
+	}})},
+	{name: "end without giving the slot back", wrap: stored(mutantStore{end: func(s mutantStore, ctx context.Context, to session.Lease) error {
+		err := s.Store.End(ctx, to)
+		if err == nil {
+			s.w.store.used[to.OutpostID]++
+		}
+		return err
+	}})},
+	{name: "reserve beyond the maximum", wrap: stored(mutantStore{reserve: func(s mutantStore, ctx context.Context, to session.Lease, max int) error {
+		return s.Store.Reserve(ctx, to, max+1)
+	}})},
+	{name: "act on what one sweep saw", wrap: stored(mutantStore{health: func(h lease.Health) lease.Health {
+		for k, at := range h.Memo.Orphans {
+			h.Memo.Orphans[k] = at.Add(-time.Hour)
+		}
+		return h
+	}})},
+	{name: "sweep stands in for nobody", wrap: func(w *world, k functions.Kit) functions.Kit {
+		return stored(mutantStore{health: func(h lease.Health) lease.Health {
+			h.LastPoll, h.Waiting = w.time(), time.Time{}
+			return h
+		}})(w, k)
+	}},
+	{name: "claim what sleeps or is over", wrap: fleeted(mutantFleet{shows: func(e outposts.Entry) outposts.Entry {
+		if e.Phase == session.PhasePending {
+			e.Status = session.StatusPending
+		}
+		return e
+	}})},
+	{name: "never list our claims", wrap: fleeted(mutantFleet{list: func(q outposts.ListQuery) bool { return q.AcceptorID == "" }})},
+	{name: "a new name for every call", wrap: tasked(func(w *world) mutantTasks {
+		return mutantTasks{launch: func(l tasks.Launch) tasks.Launch {
+			w.serial++
+			l.AttemptID = fmt.Sprint(l.AttemptID[:8], "-", w.serial)
+			return l
+		}}
+	})},
+	{name: "put the token beside its ciphertext", wrap: func(_ *world, k functions.Kit) functions.Kit {
+		k.Sealer = plainSealer{k.Sealer}
+		return k
+	}},
+	{name: "send no offers", wrap: func(w *world, k functions.Kit) functions.Kit {
+		k.Offers = deafOffers{}
+		return k
+	}},
+}
+
+// found looks for the first seed, of so many, in which a rule is broken.
+func found(seeds int, wrap func(*world, functions.Kit) functions.Kit) (Report, int) {
+	var next, tried atomic.Int64
+	var stop atomic.Bool
+	var mu sync.Mutex
+	var first Report
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for !stop.Load() {
+				seed := next.Add(1)
+				if seed > int64(seeds) {
+					return
+				}
+				tried.Add(1)
+				if r := Run(Options{Seed: uint64(seed), Sessions: 50, wrap: wrap}); len(r.Violations) > 0 {
+					stop.Store(true)
+					mu.Lock()
+					first = r
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	group.Wait()
+	return first, int(tried.Load())
+}
+
+// Not parallel: a mutant of the core replaces what decides in the whole process.
+func TestEveryDeliberateFaultIsFound(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			if m.next != nil {
+				drive.Next = m.next
+				defer func() { drive.Next = session.Next }()
+			}
+			r, tried := found(*teethSeeds, m.wrap)
+			if len(r.Violations) == 0 {
+				t.Fatalf("not found in %d seeds", tried)
+			}
+			t.Logf("found after %d seeds: %s", tried, r.Violations[0])
+		})
+	}
+}
