@@ -41,6 +41,9 @@ func TestWholeLifeIsMeasured(t *testing.T) {
 	w.drive(func(j *drive.Job) { j.Tasks = news(w.ecs.move("task-1", "RUNNING"), w.Now()) })
 	w.pass(4 * time.Minute) // later than sweep would be
 	w.drive()
+	if len(w.tokens) != 1 {
+		t.Errorf("a renewal encrypts a token")
+	}
 	w.pass(time.Minute)
 	w.drive(func(j *drive.Job) { j.Tasks = news(w.ecs.exit("task-1", "20"), w.Now()) })
 	w.pass(time.Minute)
@@ -89,5 +92,26 @@ func TestNoTokenIsEverToldToAnybody(t *testing.T) {
 				t.Errorf("%s hold a token: %s", where, text)
 			}
 		}
+	}
+}
+
+func TestRoundOfLaunchingThatGaveNoTaskIsMeasured(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.enqueue()
+	w.ecs.answers = []string{full, full}
+	w.drive()
+	if diff := cmp.Diff([]string{"SessionsClaimed 1", "LaunchesFailed 1", "TasksLaunched 1"}, w.counted()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingIsToldOfADriveThatChangesNothing(t *testing.T) {
+	t.Parallel()
+	w := launched(t)
+	w.told = nil
+	w.drive()
+	if w.tells != 1 || len(w.told) != 0 {
+		t.Errorf("told %d times, at last %v", w.tells, w.told)
 	}
 }

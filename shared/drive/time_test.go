@@ -175,3 +175,29 @@ func TestSightingOfAnOrphanSurvivesReadingTheListAnew(t *testing.T) {
 		t.Errorf("(-want +got):\n%s\n%q", diff, w.trail)
 	}
 }
+
+func TestStoppedInTheListAbsorbsNewsThatIsLate(t *testing.T) {
+	t.Parallel()
+	w := exited(t)
+	w.drive() // waits for the status to follow
+	late := w.ecs.find("task-1").Task
+	late.Exit, late.Status, late.Desired, late.Version = nil, "RUNNING", "RUNNING", 99
+	w.drive(func(j *drive.Job) { j.Tasks = news(late, w.Now()) })
+	if len(w.ecs.stops) != 0 || w.lease().State != session.Stopping {
+		t.Errorf("stops %v, %+v", w.ecs.stops, w.lease())
+	}
+}
+
+func TestTaskThatECSListsAndDoesNotDescribeYetIsNobodysOrphan(t *testing.T) {
+	t.Parallel()
+	w := launched(t)
+	w.ecs.tasks = append(w.ecs.tasks, &ecsTask{launch: w.ecs.tasks[0].launch, Task: session.Task{ARN: "task-new", Status: "MISSING"}})
+	w.pass(time.Minute)
+	if res := w.drive(func(j *drive.Job) { j.Tasks = news(w.ecs.exit("task-1", "20"), w.Now()) }); res.Lease.Attempt != 1 || res.Lease.State != session.Stopping {
+		t.Errorf("the attempt is replaced beside a task that could be of any attempt: %+v", res)
+	}
+	w.ecs.tasks = w.ecs.tasks[:1]
+	if res := w.drive(); res.Lease.Attempt != 2 {
+		t.Errorf("when ECS does not list it any more: %+v", res)
+	}
+}

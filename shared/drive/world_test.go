@@ -48,6 +48,7 @@ type world struct {
 	config  config.Outpost
 	seal    func(token string) (string, error)
 	told    []events.StateChange
+	tells   int
 	logs    bytes.Buffer
 	metrics bytes.Buffer
 	epochs  int
@@ -353,5 +354,6 @@ func (b breakers) Heal(ctx context.Context, id, choice string) error {
 type teller struct{ w *world }
 
 func (t teller) Tell(_ context.Context, steps []events.StateChange) {
+	t.w.tells++
 	t.w.told = append(t.w.told, slices.Clone(steps)...)
 }
