@@ -75,6 +75,9 @@ func (r *drive) claim(ctx context.Context, a session.Claim) {
 		r.v.Try = session.Try{Kind: session.Granted, Grant: session.Grant{Began: began, Life: shortestLife, Fault: "the claim's answer cannot be read"}}
 		r.Log.Warn("claim answer unreadable", "session_id", id, "outpost_id", out.ID, "error", err.Error())
 		return
+	case a.Encrypt && refused(err): // else a session that the service will not give would hold its slot for ever
+		r.v.Try = session.Try{Kind: session.Unservable, Reason: err.Error()}
+		return
 	default:
 		r.v.Try = r.unclear(err)
 		return
@@ -94,6 +97,12 @@ func (r *drive) claim(ctx context.Context, a session.Claim) {
 	default:
 		r.v.Try = session.Try{Kind: session.Granted, Grant: g}
 	}
+}
+
+// refused says whether the service said no in a way that repeating the call will not change.
+func refused(err error) bool {
+	var no *outposts.RefusedError
+	return errors.As(err, &no) && no.Status >= 400
 }
 
 // fault says why a claim cannot be served; empty = it can.
@@ -121,10 +130,13 @@ func loopback(host string) bool {
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
 }
 
-// release gives the claim back; that it was no longer ours is as good.
+// release gives the claim back; that it was no longer ours is as good, and so is a refusal: what nobody renews runs out.
 func (r *drive) release(ctx context.Context) {
 	err := r.job.Outpost.Fleet.Release(ctx, r.job.SessionID, r.job.Outpost.Terms.AcceptorID)
-	if err == nil || errors.Is(err, outposts.ErrClaimLost) || errors.Is(err, outposts.ErrNotFound) {
+	if refused(err) {
+		r.Log.Warn("release refused, the claim runs out by itself", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID, "error", err.Error())
+	}
+	if err == nil || errors.Is(err, outposts.ErrClaimLost) || errors.Is(err, outposts.ErrNotFound) || refused(err) {
 		r.v.Try = session.Try{Kind: session.Released}
 		if !r.v.Lease.Active() {
 			r.Log.Warn("orphan claim released", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID)

@@ -269,3 +269,36 @@ func (w *world) counted() (list []string) {
 	}
 	return list
 }
+
+func TestSessionThatTheServiceWillNotGiveOrTakeBackHoldsItsSlotForNobody(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.enqueue()
+	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultStatus, Status: 422})
+	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpRelease, Kind: outpoststest.FaultStatus, Status: 422})
+	res := w.drive()
+	if l := res.Lease; !res.Ended || l.Outcome != session.Refused || !strings.Contains(l.Reason, "refused the request (422") || w.slots() != 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestRedirectionIsNoAnswerOfTheService(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.enqueue()
+	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultStatus, Status: 302, Times: 1})
+	if res := w.drive(); res.Err == nil || res.Lease.State != session.Reserved {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestRefusedRenewalLeavesTheWorkerAlone(t *testing.T) {
+	t.Parallel()
+	w := launched(t)
+	w.ecs.move("task-1", "RUNNING")
+	w.pass(4 * time.Minute)
+	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultStatus, Status: 422})
+	if res := w.drive(); res.Err == nil || res.Lease.State != session.Running || len(w.ecs.stops) != 0 {
+		t.Errorf("%+v", res)
+	}
+}
