@@ -116,3 +116,26 @@ func TestStoppingWaitsForTasksOfOtherAttempts(t *testing.T) {
 	v.Tasks.List[1] = other("RUNNING", time.Minute)
 	answers(t, v, session.StopTask{ARN: otherARN, Why: "the lease names another attempt"})
 }
+
+func TestTaskIsTheLeasesOwnByItsARNToo(t *testing.T) {
+	t.Parallel()
+	l := held(session.Running)
+	v := view(l, 2*time.Minute)
+	adopted := task(l, "RUNNING")
+	adopted.AttemptID, adopted.Orphan = "", after(time.Second)
+	v.Tasks, v.Entry = tasks(2*time.Minute, adopted), ours(session.StatusPending, 2*time.Minute)
+	answers(t, v, session.Wait{Until: after(3 * time.Minute), Why: "all is well"})
+	adopted.Exit, adopted.Status = &session.Exit{Verdict: session.CleanExit, Reason: "exit 0"}, "STOPPED"
+	v.Tasks = tasks(2*time.Minute, adopted)
+	answers(t, v, stopping(l, 2*time.Minute, session.Undecided, session.CleanExit, "exit 0", func(l *session.Lease) { l.NotBefore = after(2 * time.Minute) }))
+}
+
+func TestClaimIsRenewedWhileItsTaskCannotBeStopped(t *testing.T) {
+	t.Parallel()
+	l := with(held(session.Stopping), outcome(session.GaveUp))
+	v := view(l, 4*time.Minute)
+	v.Tasks, v.Entry = tasks(4*time.Minute, task(l, "RUNNING")), ours(session.StatusRunning, 4*time.Minute)
+	answers(t, v, session.StopTask{ARN: arn, Why: "because"})
+	v.Try = session.Try{Kind: session.StopFailed, Reason: "access denied"}
+	answers(t, v, session.Claim{})
+}
