@@ -24,7 +24,7 @@ func (d *Deployment) ecsTasks() conditions {
 	return conditions{"StringEquals": {"aws:SourceAccount": *d.Account()}, "ArnLike": {"aws:SourceArn": d.arn("ecs", "*")}}
 }
 
-// newTaskRole makes the role that an outpost's tasks have, and that the agent in a session can therefore use. It may decrypt connect tokens of its own outpost;
+// newTaskRole makes the role that an outpost's tasks have, and that its sessions could therefore use. It may decrypt connect tokens of its own outpost;
 // everything else is denied explicitly, since a policy on some resource elsewhere could allow what no policy here does.
 func (d *Deployment) newTaskRole(outpost settings.Outpost) *string {
 	if outpost.TaskRole != "" {
