@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -145,6 +146,34 @@ func TestDiagramInTheDocumentationIsTheCodes(t *testing.T) {
 		t.Fatalf("%s has no marks for what is derived", path)
 	}
 	golden(t, path, head+derivedBegins+"\n"+graph.String()+"\n"+table.String()+"\n"+evidence.String()+"\n"+derivedEnds+tail)
+}
+
+func TestTableInThePackageCommentIsTheCodes(t *testing.T) {
+	t.Parallel()
+	_, found := survey()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, from := range append([]session.State{session.None}, allStates...) {
+		var leaves []string
+		for _, to := range allStates {
+			if from != session.Ended && len(found[edge{from, to}]) > 0 {
+				leaves = append(leaves, string(to))
+			}
+		}
+		name := string(from)
+		switch from {
+		case session.None:
+			name = "(none)"
+		case session.Ended: // as good as none, to the core
+			leaves = []string{"reserved (a resume)"}
+		}
+		row := regexp.MustCompile(`(?m)^//\t` + regexp.QuoteMeta(name) + ` .*  ([^ ].*)$`).FindSubmatch(text)
+		if row == nil || string(row[1]) != strings.Join(leaves, ", ") {
+			t.Errorf("%s leaves for %s; the package comment says %q", name, strings.Join(leaves, ", "), row)
+		}
+	}
 }
 
 func cell(s session.State) string {

@@ -3,15 +3,17 @@
 //
 // # The life of a lease
 //
-//	state      meaning                                                                    leaves by
-//	(none)     we hold nothing; the session waits in Devin's queue, if anywhere           Reserve
-//	reserved   a slot of the outpost is ours                                              Claim, End
-//	claimed    Devin's claim is ours; its encrypted connect token is in the lease         Launch, Stop, End
-//	launching  an attempt has a name, a capacity choice and a limit (LaunchUntil);        Started, Running, Launch, Stop
+//	state      meaning                                                                    leaves for
+//	(none)     we hold nothing; the session waits in Devin's queue, if anywhere           reserved
+//	reserved   a slot of the outpost is ours                                              claimed, stopping, ended
+//	claimed    Devin's claim is ours; its encrypted connect token is in the lease         launching, stopping, ended
+//	launching  an attempt has a name, a capacity choice and a limit (LaunchUntil);        running, stopping
 //	           RunTask may have been sent, or ECS accepted and the task's ARN is known
-//	running    the task runs                                                              Stop
-//	stopping   the task stopped, never was, or was told to stop: what does it mean?       Launch (relaunch), End
-//	ended      no live task, claim released, slot given back; kept a week as history      Reserve (a resume)
+//	running    the task runs                                                              stopping
+//	stopping   the task stopped, never was, or was told to stop: what does it mean?       launching, ended
+//	ended      no live task, claim released, slot given back; kept a week as history      reserved (a resume)
+//
+// docs/lifecycle.md has the diagram, and when each change of state is made; testdata/answers.txt says what Next answers to what.
 //
 // # What always holds
 //
