@@ -5,6 +5,7 @@
 #   MOTO_PYTHON   a Python that has moto[server] and cfn-lint already; nothing is installed then
 set -eu
 cd "$(dirname "$0")/../.."
+[ "$(uname)" = Linux ] || { echo "these tests run the functions as they are built for Lambda, which needs Linux" >&2; exit 1; }
 
 requirements="moto[server]>=5.2,<6 cfn-lint>=1.40,<2"
 python=${MOTO_PYTHON:-.cache/testaws/bin/python}
