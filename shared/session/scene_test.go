@@ -17,6 +17,8 @@ const (
 // t0 is when the lease of every scene was reserved.
 var t0 = time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC)
 
+var allStates = []session.State{session.Reserved, session.Claimed, session.Launching, session.Running, session.Stopping, session.Ended}
+
 func after(d time.Duration) time.Time { return t0.Add(d) }
 
 func terms() session.Terms {
