@@ -100,6 +100,9 @@ func (a *actor) alive() {
 
 // invoke runs a function with Lambda's time limit; over is told whether it came to its end.
 func (w *world) invoke(function string, limit time.Duration, run func(ctx context.Context), over func(finished bool)) {
+	if w.closed {
+		return
+	}
 	w.serial++
 	w.runs[function]++
 	inv := &invocation{function: function, serial: w.serial, began: w.now, deadline: w.now + limit}
@@ -129,6 +132,9 @@ func (w *world) fanOut(n, atOnce int, do func(i int)) {
 	parent := w.current
 	parent.alive()
 	width := min(n, atOnce, w.plan.width)
+	if parent.inv.function == "poll" { // its outposts are watched all at once
+		width = min(n, atOnce)
+	}
 	if width <= 1 {
 		for i := range n {
 			do(i)

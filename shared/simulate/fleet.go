@@ -52,9 +52,13 @@ type fleet struct {
 	w        *world
 	sessions []*devin
 	byID     map[string]*devin
+	changes  map[string][]*devin // by outpost, in order
+	watchers map[string][]func() // what wakes those who wait for the next one
 }
 
-func newFleet(w *world) *fleet { return &fleet{w: w, byID: map[string]*devin{}} }
+func newFleet(w *world) *fleet {
+	return &fleet{w: w, byID: map[string]*devin{}, changes: map[string][]*devin{}, watchers: map[string][]func(){}}
+}
 
 // open plans the arrival of all sessions and what they will go through.
 func (f *fleet) open() {
@@ -90,6 +94,7 @@ func (f *fleet) open() {
 func (f *fleet) enqueue(s *devin) {
 	w := f.w
 	s.queued, s.claimed, s.holder, s.waiting, s.created = true, false, "", w.now, w.now
+	f.changed(s)
 	w.note(s.id, "queued as %s, %s, %s of work left, will be %s", s.kind, s.status, s.left, s.ends)
 	if !w.faultsOff && w.inject(RivalClaims, w.plan.rivals) {
 		w.after(w.between(0, 40*time.Second), func() { f.rival(s, false) })
@@ -152,6 +157,7 @@ func (f *fleet) lapse(s *devin) {
 func (f *fleet) free(s *devin, when time.Duration) {
 	s.claimed, s.holder, s.broken = false, "", when
 	s.waiting = f.w.now
+	f.changed(s)
 	f.prune(s)
 }
 
@@ -173,7 +179,7 @@ func (f *fleet) set(s *devin, status string) {
 		s.over = w.now
 	}
 	w.note(s.id, "is %s", status)
-	w.after(w.between(0, 12*time.Second), func() { s.shown = s.status })
+	w.after(w.between(0, 12*time.Second), func() { s.shown = s.status; f.changed(s) })
 	f.prune(s)
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
@@ -64,6 +65,7 @@ func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.
 	if err != nil {
 		return outposts.Listing{}, apiError("list", err)
 	}
+	list.Cursor = strconv.Itoa(len(f.changes[q.Outpost]))
 	return list, nil
 }
 
@@ -113,6 +115,7 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 		s.token = fmt.Sprintf("connect-token-%s-%d", s.id, s.unbroken)
 	}
 	s.claimed, s.holder, s.deadline, s.granted, s.asked = true, who, w.now+claimLife, w.now, w.begun
+	f.changed(s)
 	w.note(s.id, "claimed by us until %s", clockText(s.deadline))
 	c := outposts.Claim{Entry: f.entry(s), ConnectToken: outposts.Secret(s.token), GatewayURL: "wss://gateway.devin.example/", Life: claimLife}
 	if s.badClaims > 0 && !w.faultsOff {

@@ -41,7 +41,8 @@ type plan struct {
 	indexLags, listLags, taskMissing              float64
 	rivals, steals, flashes, blips, changes       float64 // chance for a session
 	neverStarts, workerMute, workerDies, badClaim float64 // chance for a task, or a session
-	doubled, foreignStops                         float64
+	doubled, foreignStops, silent                 float64
+	watched                                       bool // the fleet API offers a stream
 }
 
 // change is a redeploy.
@@ -52,7 +53,7 @@ type change struct {
 
 // draw decides what the seed's world will be like.
 func draw(l *loop, opts Options) plan {
-	p := plan{arrivals: l.between(5*time.Minute, 30*time.Minute), width: l.from(1, 6), slow: 0.05, lingers: 0.2}
+	p := plan{arrivals: l.between(5*time.Minute, 30*time.Minute), width: l.from(1, 6), slow: 0.05, lingers: 0.2, watched: l.chance(0.25)}
 	p.calmAfter = p.arrivals + l.between(20*time.Minute, 45*time.Minute)
 	p.limit = p.calmAfter + 12*time.Hour
 	p.config = drawConfig(l, opts.Sessions)
@@ -138,7 +139,7 @@ func (p *plan) unkind(l *loop, rate float64) {
 	}
 	p.neverStarts, p.workerMute, p.workerDies, p.badClaim = some(), some(), some()*2, some()
 	p.indexLags, p.listLags, p.taskMissing = some()*4, some()*4, some()*4
-	p.doubled, p.foreignStops = some(), some()/2
+	p.doubled, p.foreignStops, p.silent = some(), some()/2, some()*3
 }
 
 func (p *plan) messages(l *loop, rate float64) {
@@ -215,7 +216,7 @@ func (p *plan) without(masked []Fault) {
 
 // start sets everything going: the schedules, the redeploys, the end of the faults, and the checks.
 func (w *world) start() {
-	w.every(time.Minute, func() { w.schedule("poll", 60*time.Second, w.poll) })
+	w.every(time.Minute, func() { w.schedule("poll", w.plan.pollLimit(), w.poll) })
 	w.every(time.Minute, func() { w.schedule("sweep", 58*time.Second, w.sweep) })
 	w.every(30*time.Second, w.judge.look)
 	for _, c := range w.plan.later {
@@ -232,6 +233,14 @@ func (w *world) start() {
 		w.note("", "from now on nothing goes wrong")
 		w.faultsOff = true
 	})
+}
+
+// pollLimit is the time limit of poll, as the stack sets it.
+func (p plan) pollLimit() time.Duration {
+	if p.watched {
+		return 170 * time.Second
+	}
+	return time.Minute
 }
 
 // every does something again and again, until everything has settled.

@@ -73,6 +73,7 @@ type world struct {
 	late    bool          // its caller gave up before it took effect
 
 	faultsOff bool
+	closed    bool // nothing new begins
 	faults    map[Fault]int
 	calls     map[service]map[string]int
 	runs      map[string]int
@@ -123,7 +124,7 @@ func Run(opts Options) Report {
 
 // newKit wires the product's functions to this world.
 func (w *world) newKit() functions.Kit {
-	return functions.Kit{
+	k := functions.Kit{
 		AcceptorID: acceptor,
 		Outposts:   func(context.Context) ([]config.Outpost, error) { return w.config, nil },
 		Fleet:      func(o config.Outpost) functions.Fleet { return fleetPort{w, o.ID} },
@@ -138,10 +139,15 @@ func (w *world) newKit() functions.Kit {
 		FanOut:     w.fanOut,
 		Log:        slog.New(slog.DiscardHandler),
 	}
+	if w.plan.watched {
+		k.Watcher = func(config.Outpost) functions.Watcher { return watchPort{w} }
+	}
+	return k
 }
 
 // abandon ends all actors that are still under way, and all coroutines.
 func (w *world) abandon() {
+	w.closed = true
 	for a := range w.actors {
 		a.inv.dead = true
 	}

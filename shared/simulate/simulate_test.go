@@ -58,7 +58,7 @@ func TestSeedReplaysExactly(t *testing.T) {
 // fair is weather in which nothing goes wrong but that some functions never run.
 func fair(absent ...string) func(*plan) {
 	return func(p *plan) {
-		*p = plan{profile: "fair", config: p.config, arrivals: p.arrivals, calmAfter: p.calmAfter, limit: p.limit, width: p.width, absent: absent}
+		*p = plan{profile: "fair", config: p.config, arrivals: p.arrivals, calmAfter: p.calmAfter, limit: p.limit, width: p.width, watched: p.watched, absent: absent}
 	}
 }
 
