@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,25 +100,29 @@ func (r *drain) wait(ctx context.Context) (left, error) {
 
 // left is what keeps the outposts from being empty.
 type left struct {
-	slots  int // by the counters, which are read consistently
-	leases []leaseRow
-	tasks  []string // ARNs of tasks that live
+	counted bool
+	slots   int // by the counters, which are read consistently
+	leases  []leaseRow
+	tasks   []string // ARNs of tasks that live
 }
 
 func (l left) none() bool { return l.slots == 0 && len(l.leases) == 0 && len(l.tasks) == 0 }
 
 func (l left) String() string {
+	if !l.counted {
+		return "nothing counted yet"
+	}
 	count := map[string]int{}
 	for _, row := range l.leases {
 		count[row.State]++
 	}
-	parts := []string{fmt.Sprintf("%d slots used, %d tasks", l.slots, len(l.tasks))}
+	var states []string
 	for _, s := range []session.State{session.Reserved, session.Claimed, session.Launching, session.Running, session.Stopping} {
 		if n := count[string(s)]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+			states = append(states, fmt.Sprintf("%d %s", n, s))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return fmt.Sprintf("slots used %d, tasks alive %d, leases: %s", l.slots, len(l.tasks), cmp.Or(strings.Join(states, ", "), "none"))
 }
 
 // look reads what is left, and with --now stops the tasks among it that have not been told to.
@@ -147,6 +152,7 @@ func (r *drain) look(ctx context.Context) (left, error) {
 			return l, err
 		}
 	}
+	l.counted = true
 	return l, nil
 }
 

@@ -176,7 +176,7 @@ func TestInterruptedDrainLeavesTheOutpostDrainingAndCanBeRepeated(t *testing.T) 
 	if err := f.wait(); err == nil {
 		t.Error("an interrupted drain must not look like a finished one")
 	}
-	want := "outpostctl: interrupted with 1 slots used, 1 tasks, 1 running; the outposts go on draining: `outpostctl drain` waits on, `outpostctl resume` takes sessions again\n"
+	want := "outpostctl: interrupted with slots used 1, tasks alive 1, leases: 1 running; the outposts go on draining: `outpostctl drain` waits on, `outpostctl resume` takes sessions again\n"
 	if diff := cmp.Diff(want, f.errs.String()); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
 	}
@@ -196,7 +196,7 @@ func TestDrainGivesUpWaitingAndSaysHowToGoOn(t *testing.T) {
 	b.enqueue(1)
 	b.await("devin-1", session.Running)
 	r := b.ctl("drain", "--outpost", laptop.Outpost, "--every", "20ms", "--timeout", "500ms")
-	r.fails(t, "500ms passed with 1 slots used, 1 tasks, 1 running; the outposts go on draining: wait on with a longer --timeout, stop what runs with --now, "+
+	r.fails(t, "500ms passed with slots used 1, tasks alive 1, leases: 1 running; the outposts go on draining: wait on with a longer --timeout, stop what runs with --now, "+
 		"or take sessions again with `outpostctl resume --outpost outpost_env-demo`. If nothing moves at all, `outpostctl doctor` says why")
 	if l := b.await("devin-1", session.Running); l.Attempt != 1 {
 		t.Errorf("waiting disturbed the session: %+v", l)

@@ -8,7 +8,7 @@ import (
 
 type stopCmd struct {
 	Session string `arg:"" help:"Id of the session."`
-	Reason  string `required:"" help:"Why, for those who read it later. It stands in the task and in the session's history; put no secret in it."`
+	Reason  string `required:"" help:"Why, for those who read it later. It stands in the task and in the lease; put no secret in it."`
 }
 
 // Run stops every task of the session that lives.
