@@ -49,20 +49,17 @@ type cluster struct {
 	w       *world
 	tasks   []*task // listed or still to be
 	byToken map[string]*task
+	byOwner map[string][]*task // by session
+	byARN   map[string]*task
 	serial  int
 }
 
-func newCluster(w *world) *cluster { return &cluster{w: w, byToken: map[string]*task{}} }
+func newCluster(w *world) *cluster {
+	return &cluster{w: w, byToken: map[string]*task{}, byOwner: map[string][]*task{}, byARN: map[string]*task{}}
+}
 
 // of are the tasks of a session.
-func (c *cluster) of(id string) (list []*task) {
-	for _, t := range c.tasks {
-		if t.launch.SessionID == id {
-			list = append(list, t)
-		}
-	}
-	return list
-}
+func (c *cluster) of(id string) []*task { return c.byOwner[id] }
 
 // run is RunTask's effect: a task, the task that already has this name, or a refusal.
 func (c *cluster) run(l tasks.Launch) session.Try {
@@ -96,6 +93,8 @@ func (c *cluster) run(l tasks.Launch) session.Try {
 		t.missing = max(t.listed, w.now) + w.between(time.Second, time.Minute)
 	}
 	c.tasks = append(c.tasks, t)
+	c.byOwner[s.id] = append(c.byOwner[s.id], t)
+	c.byARN[t.arn] = t
 	c.byToken[l.AttemptID] = t
 	w.note(s.id, "task %d is created in %s", c.serial, choice)
 	w.judge.created(t)
@@ -193,29 +192,37 @@ func (c *cluster) stop(t *task, facts awserr.Stopped) {
 		c.move(t, stopped)
 		w.judge.stopped(t)
 		w.after(remembers, func() {
-			c.tasks = slices.DeleteFunc(c.tasks, func(o *task) bool { return o == t })
+			c.forget(t)
 			w.after(time.Hour, func() { delete(c.byToken, t.launch.AttemptID) })
 		})
 	})
 }
 
+// forget takes a task that stopped an hour ago out of all lists.
+func (c *cluster) forget(t *task) {
+	gone := func(o *task) bool { return o == t }
+	c.tasks = slices.DeleteFunc(c.tasks, gone)
+	delete(c.byARN, t.arn)
+	if c.byOwner[t.s.id] = slices.DeleteFunc(c.byOwner[t.s.id], gone); len(c.byOwner[t.s.id]) == 0 {
+		delete(c.byOwner, t.s.id)
+	}
+}
+
 // tell is StopTask's effect: the worker is told, and has its time to go.
 func (c *cluster) tell(arn, why string, code string) {
 	w := c.w
-	for _, t := range c.tasks {
-		if t.arn != arn || t.desired == stopped {
-			continue
-		}
-		t.desired = stopped
-		t.version++
-		w.note(t.launch.SessionID, "task %s is told to stop: %s", arn[len(arn)-8:], why)
-		w.announce(t)
-		exit := int32(30)
-		facts := awserr.Stopped{Code: code, Reason: why, ExitCode: &exit}
-		if t.status != running {
-			facts.ExitCode = nil
-		}
-		w.after(w.between(time.Second, 90*time.Second), func() { c.stop(t, facts) })
+	t := c.byARN[arn]
+	if t == nil || t.desired == stopped {
 		return
 	}
+	t.desired = stopped
+	t.version++
+	w.note(t.launch.SessionID, "task %s is told to stop: %s", arn[len(arn)-8:], why)
+	w.announce(t)
+	exit := int32(30)
+	facts := awserr.Stopped{Code: code, Reason: why, ExitCode: &exit}
+	if t.status != running {
+		facts.ExitCode = nil
+	}
+	w.after(w.between(time.Second, 90*time.Second), func() { c.stop(t, facts) })
 }

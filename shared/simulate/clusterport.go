@@ -54,11 +54,9 @@ func (p tasksPort) Run(_ context.Context, l tasks.Launch) (try session.Try) {
 func (p tasksPort) Stop(_ context.Context, arn, why string) error {
 	w := p.w
 	id := ""
-	for _, t := range w.cluster.tasks {
-		if t.arn == arn {
-			id = t.launch.SessionID
-			w.judge.stops(t, why)
-		}
+	if t := w.cluster.byARN[arn]; t != nil {
+		id = t.launch.SessionID
+		w.judge.stops(t, why)
 	}
 	in := tasks.StopTaskInput("outposts", arn, why)
 	err := w.call(ecsAPI, "StopTask", id, time.Time{}, func() { w.cluster.tell(arn, *in.Reason, "UserInitiated") })
@@ -80,8 +78,8 @@ func (t *task) seen(now time.Duration) session.Task {
 func (p tasksPort) OfSession(_ context.Context, id string) (list []session.Task, err error) {
 	w := p.w
 	err = w.call(ecsAPI, "ListTasks of a session", id, time.Time{}, func() {
-		for _, t := range w.cluster.tasks {
-			if t.launch.SessionID == id && w.now >= t.listed {
+		for _, t := range w.cluster.of(id) {
+			if w.now >= t.listed {
 				list = append(list, t.seen(w.now))
 			}
 		}

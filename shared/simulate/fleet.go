@@ -18,6 +18,8 @@ type devin struct {
 	restricted  bool // a network policy is enabled
 
 	queued   bool
+	listed   bool // it stands in the list of its outpost
+	watched  bool // the judge looks at it
 	kind     string
 	claimed  bool
 	holder   string
@@ -51,13 +53,15 @@ type devin struct {
 type fleet struct {
 	w        *world
 	sessions []*devin
+	arrived  int                 // of them
+	queue    map[string][]*devin // by outpost: those that a list may show
 	byID     map[string]*devin
 	changes  map[string][]*devin // by outpost, in order
 	watchers map[string][]func() // what wakes those who wait for the next one
 }
 
 func newFleet(w *world) *fleet {
-	return &fleet{w: w, byID: map[string]*devin{}, changes: map[string][]*devin{}, watchers: map[string][]func(){}}
+	return &fleet{w: w, byID: map[string]*devin{}, queue: map[string][]*devin{}, changes: map[string][]*devin{}, watchers: map[string][]func(){}}
 }
 
 // open plans the arrival of all sessions and what they will go through.
@@ -85,7 +89,7 @@ func (f *fleet) open() {
 		s.shown = s.status
 		s.arrives = w.between(0, w.plan.arrivals)
 		f.sessions, f.byID[s.id] = append(f.sessions, s), s
-		w.at(s.arrives, func() { f.enqueue(s) })
+		w.at(s.arrives, func() { f.arrived++; f.enqueue(s) })
 		f.fate(s)
 	}
 }
@@ -94,6 +98,11 @@ func (f *fleet) open() {
 func (f *fleet) enqueue(s *devin) {
 	w := f.w
 	s.queued, s.claimed, s.holder, s.waiting, s.created = true, false, "", w.now, w.now
+	if !s.listed {
+		s.listed = true
+		f.queue[s.outpost] = append(f.queue[s.outpost], s)
+	}
+	w.judge.opens(s)
 	f.changed(s)
 	w.note(s.id, "queued as %s, %s, %s of work left, will be %s", s.kind, s.status, s.left, s.ends)
 	if !w.faultsOff && w.inject(RivalClaims, w.plan.rivals) {

@@ -51,8 +51,14 @@ func apiError(op string, err error) error {
 func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.Listing, err error) {
 	f := p.w.fleet
 	err = p.w.call(fleetAPI, "list", "", time.Time{}, func() {
-		for _, s := range f.sessions {
-			if s.outpost != q.Outpost || !f.visible(s) {
+		rows := f.queue[q.Outpost]
+		keep := rows[:0]
+		for _, s := range rows {
+			if !s.queued {
+				s.listed = false
+				continue
+			}
+			if keep = append(keep, s); !f.visible(s) {
 				continue
 			}
 			e := f.entry(s)
@@ -60,6 +66,7 @@ func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.
 				list.Entries = append(list.Entries, e)
 			}
 		}
+		f.queue[q.Outpost] = keep
 		slices.SortStableFunc(list.Entries, func(a, b outposts.Entry) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	})
 	if err != nil {

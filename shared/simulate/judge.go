@@ -17,6 +17,8 @@ type judge struct {
 	until      map[string]time.Time // attempt id → its last LaunchUntil
 	lives      map[string]*life     // by session
 	redeployed time.Duration        // the last redeploy
+	open       []*devin             // sessions to which something may still happen
+	live       []*task              // for look
 	sweeps     []span               // those in which nothing went wrong
 }
 
@@ -133,6 +135,7 @@ func (j *judge) launches(l tasks.Launch) {
 // created sees every task that comes to be.
 func (j *judge) created(t *task) {
 	w := j.w
+	j.opens(t.s)
 	for _, o := range w.cluster.of(t.s.id) {
 		if o != t && o.live() {
 			w.violate(ruleOneTask, t.s.id, fmt.Sprintf("task %s comes to be while %s is %s", t.arn[len(t.arn)-8:], o.arn[len(o.arn)-8:], o.status))

@@ -17,25 +17,37 @@ func (j *judge) look() {
 	if j.settled {
 		return
 	}
-	live := map[string][]*task{}
-	for _, t := range w.cluster.tasks {
-		if t.live() {
-			live[t.launch.SessionID] = append(live[t.launch.SessionID], t)
-		}
-	}
-	quiet := w.faultsOff
-	for _, s := range w.fleet.sessions {
-		if s.arrives > w.now {
-			quiet = false
-			continue
-		}
+	quiet := w.faultsOff && w.fleet.arrived == len(w.fleet.sessions)
+	keep := j.open[:0]
+	for _, s := range j.open {
 		l := j.lease(s.id)
-		j.lookAt(s, l, live[s.id])
-		if quiet && (l != nil || len(live[s.id]) > 0 || !j.final(s)) {
+		live := j.live[:0]
+		for _, t := range w.cluster.of(s.id) {
+			if t.live() {
+				live = append(live, t)
+			}
+		}
+		j.live = live
+		j.lookAt(s, l, live)
+		switch busy := l != nil || len(live) > 0; {
+		case !busy && s.finished() && !s.waking && !s.queued:
+			s.watched = false
+			continue
+		case busy || !j.final(s):
 			quiet = false
 		}
+		keep = append(keep, s)
 	}
+	j.open = keep
 	j.settled = quiet
+}
+
+// opens has the judge look at a session until nothing more is to happen to it.
+func (j *judge) opens(s *devin) {
+	if !s.watched {
+		s.watched = true
+		j.open = append(j.open, s)
+	}
 }
 
 // final says whether nothing more is to happen to the session.

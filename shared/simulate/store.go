@@ -19,7 +19,8 @@ type store struct {
 	leases map[string]session.Lease // what memory holds, to be read without cost
 	held   map[string]int           // active leases, by outpost
 	used   map[string]int           // the slot counter, by outpost
-	index  []string                 // sessions with a lease, in the order of their first
+	index  map[string][]string      // by outpost: the sessions that the index may show, in order
+	listed map[string]bool          // whether a session stands there
 	before map[string]shownUntil    // what the index still shows
 }
 
@@ -30,7 +31,7 @@ type shownUntil struct {
 }
 
 func newStore(w *world) *store {
-	return &store{w: w, leases: map[string]session.Lease{}, held: map[string]int{}, used: map[string]int{}, before: map[string]shownUntil{}}
+	return &store{w: w, leases: map[string]session.Lease{}, held: map[string]int{}, used: map[string]int{}, before: map[string]shownUntil{}, index: map[string][]string{}, listed: map[string]bool{}}
 }
 
 // Get implements lease.Store.
@@ -101,8 +102,9 @@ func (s *store) wrote(to session.Lease) {
 	if had && old.Rev == to.Rev {
 		return
 	}
-	if !had {
-		s.index = append(s.index, id)
+	if !s.listed[id] {
+		s.listed[id] = true
+		s.index[to.OutpostID] = append(s.index[to.OutpostID], id)
 	}
 	if w.inject(IndexLags, w.plan.indexLags) {
 		shown := shownUntil{until: w.now + w.between(time.Second, 45*time.Second)}
@@ -142,18 +144,28 @@ func colon(s string) string {
 func (s *store) Active(_ context.Context, outpostID string, visit func(session.Lease) error) error {
 	list := make([]session.Lease, 0, s.held[outpostID]+2)
 	err := s.w.call(table, "Query", "", time.Time{}, func() {
-		for _, id := range s.index {
+		rows := s.index[outpostID]
+		keep := rows[:0]
+		for _, id := range rows {
 			l := s.leases[id]
-			if old, ok := s.before[id]; ok && s.w.now < old.until {
-				if old.lease == nil {
-					continue
-				}
+			old, lags := s.before[id]
+			lags = lags && s.w.now < old.until
+			if !lags && !l.Active() {
+				s.listed[id] = false
+				continue
+			}
+			keep = append(keep, id)
+			if lags && old.lease == nil {
+				continue
+			}
+			if lags {
 				l = *old.lease
 			}
-			if l.OutpostID == outpostID && l.Active() {
+			if l.Active() {
 				list = append(list, l)
 			}
 		}
+		s.index[outpostID] = keep
 	})
 	if err != nil {
 		return fmt.Errorf("query leases of outpost %s: %w", outpostID, err)
