@@ -79,7 +79,10 @@ func (r *drain) wait(ctx context.Context) (left, error) {
 		now, err := r.look(ctx)
 		switch {
 		case err == nil && now.none():
-			return now, nil
+			if !r.giveBack(ctx) {
+				return now, nil
+			}
+			last = now
 		case err == nil:
 			last = now
 			r.tell(progress{Event: "waiting", Text: now.String(), Slots: now.slots, Leases: now.leases, Tasks: now.tasks})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/awserr"
 	"github.com/devin-outposts/devin-outposts-aws/shared/laptop"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts/outpoststest"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
 
@@ -125,7 +128,7 @@ func TestDrainWaitsForRunningSessionsAndTakesNoNewOnes(t *testing.T) {
 
 func TestDrainNowStopsTasksAndGivesTheSessionsBack(t *testing.T) {
 	t.Parallel()
-	b := start(t, func(o *laptop.Options) { o.SweepEvery = time.Hour }) // the events of the tasks' ends are enough
+	b := start(t, nil)
 	b.loops()
 	ids := b.enqueue(3)
 	for _, id := range ids {
@@ -146,7 +149,7 @@ func TestDrainNowStopsTasksAndGivesTheSessionsBack(t *testing.T) {
 		if l := b.await(id, session.Ended); l.Outcome != session.Drained || l.Attempt != 1 || l.Failures != 0 {
 			t.Errorf("%s ended %s after %d attempts with %d failures: %s", id, l.Outcome, l.Attempt, l.Failures, l.Reason)
 		}
-		if s := b.Fleet.Session(id); s.Phase != "pending" || s.Releases != 1 {
+		if s := b.Fleet.Session(id); s.Phase != "pending" || s.Releases == 0 {
 			t.Errorf("%s is to wait in the queue again: %+v", id, s)
 		}
 	}
@@ -243,4 +246,41 @@ func TestDrainEndsWithAClearWordWhenTasksMayNotBeStopped(t *testing.T) {
 	b.await("devin-1", session.Running)
 	b.refuseStops()
 	b.ctl("drain", "--now", "--every", "50ms").fails(t, "AccessDeniedException: not allowed; the outposts go on draining: `outpostctl resume` takes sessions again")
+}
+
+func TestDrainReleasesAClaimThatNoLeaseNames(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.enqueue(2)
+	for id, acceptor := range map[string]string{"devin-1": laptop.AcceptorID, "devin-2": "somebody-else"} {
+		token := func(context.Context, outposts.Secret) (outposts.Secret, error) {
+			return outposts.Secret(b.Fleet.Token()), nil
+		}
+		_, err := outposts.New(outposts.Options{BaseURL: b.Fleet.URL(), Token: token, Now: time.Now}).Claim(b.ctx, id, acceptor)
+		b.must(err)
+	}
+	f := b.drain()
+	if diff := cmp.Diff([]string{"draining", "released", "drained"}, events(f.until(""))); diff != "" {
+		t.Errorf("news (-want +got):\n%s", diff)
+	}
+	if err := f.wait(); err != nil {
+		t.Errorf("%v: %s", err, f.errs)
+	}
+	got := map[string]string{"devin-1": b.Fleet.Session("devin-1").Phase, "devin-2": b.Fleet.Session("devin-2").Phase}
+	if diff := cmp.Diff(map[string]string{"devin-1": "pending", "devin-2": "claimed"}, got); diff != "" {
+		t.Errorf("phases (-want +got):\n%s", diff)
+	}
+}
+
+func TestDrainIsOverEvenIfTheFleetDoesNotTellOfClaims(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.Fleet.Fault(outpoststest.Fault{Op: outpoststest.OpList, Kind: outpoststest.FaultStatus, Status: 503})
+	f := b.drain()
+	if diff := cmp.Diff([]string{"draining", "not read", "drained"}, events(f.until(""))); diff != "" {
+		t.Errorf("news (-want +got):\n%s", diff)
+	}
+	if err := f.wait(); err != nil {
+		t.Errorf("%v: %s", err, f.errs)
+	}
 }

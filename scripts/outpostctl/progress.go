@@ -10,7 +10,7 @@ import (
 // progress is one thing that drain tells: a line for people, or an object a line for machines.
 type progress struct {
 	At        time.Time  `json:"at"`
-	Event     string     `json:"event"` // draining, waiting, stopped, not read, drained
+	Event     string     `json:"event"` // draining, waiting, stopped, released, not released, not read, drained
 	Text      string     `json:"text"`
 	Slots     int        `json:"slots_used,omitempty"`
 	Leases    []leaseRow `json:"leases,omitempty"`
