@@ -7,7 +7,7 @@ GOLANGCI := $(shell go env GOPATH)/bin/golangci-lint
 CDK := npx --yes aws-cdk@2
 GO_TEST := go test -tags lambda.norpc
 
-.PHONY: help demo test test-aws lint check build synth deploy drain destroy bench simulate
+.PHONY: help demo test test-aws test-image lint check build synth deploy drain destroy bench simulate
 
 help: ## Print this list.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ test: ## Run the Go tests and the template tests.
 
 test-aws: ## Run the tests against moto, and cfn-lint on the template (needs Python 3).
 	scripts/testaws/run.sh
+
+test-image: ## Build the worker's images with buildah and run one once (Debian, as root; needs buildah and debootstrap).
+	go test -tags image -count=1 -run Image ./worker
 
 lint: ## Check format, vet and the house rules (needs golangci-lint 2).
 	@command -v $(GOLANGCI) >/dev/null || { echo "golangci-lint is missing: go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0" >&2; exit 1; }
@@ -34,7 +37,7 @@ synth: build ## Write the CloudFormation template into cdk.out, offline (needs N
 	scripts/synth.sh
 
 deploy: build ## Deploy to the AWS account that the AWS CLI is set up for.
-	$(CDK) deploy
+	scripts/deploy/run.sh $(ARGS)
 
 drain: ## Empty the outposts before an upgrade or a removal: nothing new is taken, sessions run to their end. ARGS="--now" stops them.
 	go run ./scripts/outpostctl drain $(ARGS)
@@ -44,6 +47,7 @@ destroy: drain ## Drain, then remove the stack.
 
 bench: ## Measure pickup, start-up, sizes and memory on this machine (prints figures, judges nothing).
 	go run ./scripts/bench $(ARGS)
+	go test -run '^$$' -bench Soak -benchtime 1x ./worker
 
 simulate: ## Look for broken promises in simulated worlds full of faults (SEEDS=, SEED=, SESSIONS=).
 	go run ./scripts/simulate --seeds $(SEEDS) --sessions $(SESSIONS) $(if $(SEED),--seed $(SEED)) $(ARGS)

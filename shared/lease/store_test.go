@@ -20,23 +20,23 @@ import (
 
 func TestMemoryKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	leasetest.Suite(t, func(*testing.T) lease.Store { return &lease.Memory{} })
+	leasetest.Suite(t, load(), func(*testing.T) lease.Store { return &lease.Memory{} })
 }
 
 func TestDynamoDBKeepsTheContract(t *testing.T) {
 	t.Parallel()
-	leasetest.Suite(t, func(t *testing.T) lease.Store { return table(t, client(t)) })
+	leasetest.Suite(t, load(), func(t *testing.T) lease.Store { return table(t, client(t)) })
 }
 
 func TestDynamoDBKeepsTheContractWhileTransactionsConflict(t *testing.T) {
 	t.Parallel()
-	leasetest.Suite(t, func(t *testing.T) lease.Store { return table(t, &conflicting{Client: client(t)}) })
+	leasetest.Suite(t, load(), func(t *testing.T) lease.Store { return table(t, &conflicting{Client: client(t)}) })
 }
 
 func TestEveryAttributeIsNamedThroughAPlaceholder(t *testing.T) {
 	t.Parallel()
 	spy := &spying{API: client(t)}
-	leasetest.Suite(t, func(t *testing.T) lease.Store { return table(t, spy) })
+	leasetest.Suite(t, load(), func(t *testing.T) lease.Store { return table(t, spy) })
 	t.Cleanup(func() {
 		for _, e := range spy.seen() {
 			for _, word := range strings.FieldsFunc(e, func(r rune) bool { return strings.ContainsRune(" ()=<,.+", r) }) {
@@ -63,6 +63,14 @@ var endpoint = sync.OnceValue(func() string {
 func client(*testing.T) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{Region: "us-east-1", BaseEndpoint: aws.String(endpoint()), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
 		DisableValidateResponseChecksum: true})
+}
+
+// load is what the store is to bear: another emulator than ours may copy its whole table for every item of a transaction.
+func load() leasetest.Load {
+	if os.Getenv("LEASE_TEST_ENDPOINT") != "" {
+		return leasetest.Load{Claimers: 4, Sessions: 24, Slots: 6}
+	}
+	return leasetest.Full
 }
 
 var tables atomic.Int64

@@ -18,8 +18,14 @@ import (
 // at is the suite's fixed moment; finer than a second, so that a store that truncates is found out.
 var at = time.Date(2026, 11, 30, 12, 0, 0, 123456789, time.UTC)
 
+// Load is how many contend for slots in the contract's last case.
+type Load struct{ Claimers, Sessions, Slots int }
+
+// Full is the load that every store must bear; an emulator that is slow under contention may be given less.
+var Full = Load{Claimers: 16, Sessions: 200, Slots: 50}
+
 // Suite runs the contract against fresh, empty stores.
-func Suite(t *testing.T, fresh func(t *testing.T) lease.Store) {
+func Suite(t *testing.T, load Load, fresh func(t *testing.T) lease.Store) {
 	for _, c := range []struct {
 		name string
 		run  func(t *testing.T, s lease.Store)
@@ -39,7 +45,7 @@ func Suite(t *testing.T, fresh func(t *testing.T) lease.Store) {
 		{"outposts ever seen are noted once", noted},
 		{"health is kept apart, part by part", health},
 		{"one session takes the probe of a breaker", probe},
-		{"sixteen claimers, two hundred sessions and fifty slots make fifty leases", contention},
+		{"claimers that contend make as many leases as there are slots", load.contention},
 	} {
 		t.Run(c.name, func(t *testing.T) { t.Parallel(); c.run(t, fresh(t)) })
 	}
@@ -240,14 +246,14 @@ func probe(t *testing.T, s lease.Store) {
 	}
 }
 
-func contention(t *testing.T, s lease.Store) {
-	const claimers, sessions, max = 16, 200, 50
+func (load Load) contention(t *testing.T, s lease.Store) {
+	max := load.Slots
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	got := map[error]int{}
-	for range claimers {
+	for range load.Claimers {
 		wg.Go(func() {
-			for _, i := range rand.Perm(sessions) {
+			for _, i := range rand.Perm(load.Sessions) {
 				l := Lease(fmt.Sprintf("devin-%03d", i))
 				l.Epoch = fmt.Sprint(rand.Uint64())
 				err := s.Reserve(context.Background(), l, max)
