@@ -10,7 +10,7 @@ GO_TEST := go test -tags lambda.norpc
 .PHONY: help demo test test-aws test-image lint check build synth deploy drain destroy bench simulate
 
 help: ## Print this list.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## Show the whole product on this machine: sessions go from the queue to a worker and back. ARGS="--help" tells the knobs.
 	go run ./scripts/demo $(ARGS)
