@@ -76,6 +76,7 @@ func TestClaimThatCannotBeServedIsReleasedAndSaysWhy(t *testing.T) {
 		"the claim came without a connect token":    func(c *outposts.Claim) { c.ConnectToken = "" },
 		"the claim came without a gateway":          func(c *outposts.Claim) { c.GatewayURL = "" },
 		"the claim's gateway is no wss:// URL":      func(c *outposts.Claim) { c.GatewayURL = "ws://gateway.example/connect" },
+		"the claim's gateway is no wss:// URL    ":  func(c *outposts.Claim) { c.GatewayURL = "ws://192.0.2.1/connect" },
 		"the claim's gateway is no wss:// URL ":     func(c *outposts.Claim) { c.GatewayURL = "wss:gateway" },
 		"the claim's gateway is no wss:// URL  ":    func(c *outposts.Claim) { c.GatewayURL = "https://gateway.example" },
 		"the claim's gateway is no wss:// URL   ":   func(c *outposts.Claim) { c.GatewayURL = "wss://%zz" },
@@ -203,6 +204,36 @@ func TestServiceThatAsksToSlowDownIsLeftAloneForAsLong(t *testing.T) {
 	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultStatus, Status: 429, RetryAfter: "7", Times: 1})
 	if res = w.drive(patience(10 * time.Second)); res.Err != nil || res.Lease.State != session.Launching || w.Now().Sub(t0) != 8*time.Second {
 		t.Errorf("with patience: %+v", res)
+	}
+}
+
+func TestServiceThatDoesNotSayHowLongIsLeftAloneForAMoment(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.enqueue()
+	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultStatus, Status: 429, Times: 1})
+	if res := w.drive(); !res.Wait.Until.Equal(t0.Add(2 * time.Second)) {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestEntryIsReadAnewAfterARenewalThatWasRefused(t *testing.T) {
+	t.Parallel()
+	w := launched(t)
+	w.ecs.move("task-1", "RUNNING")
+	w.drive()
+	w.pass(4 * time.Minute)
+	w.trail = nil
+	w.before = func(call string) error {
+		if call == "claim" {
+			must(t, w.server.Steal(devin, "another"))
+		}
+		return nil
+	}
+	res := w.drive()
+	want := []string{"read tasks → task-1 RUNNING, no more", "read entry → claimed pending", "claim → not ours", "save rev 6: doubt: stolen, read 1", "read entry → claimed pending"}
+	if diff := cmp.Diff(want, w.trail); diff != "" || len(w.ecs.stops) != 0 {
+		t.Errorf("%+v (-want +got):\n%s", res, diff)
 	}
 }
 

@@ -111,6 +111,30 @@ func TestDriverThatLosesEveryRaceGivesUp(t *testing.T) {
 	}
 }
 
+func TestRacesThatAreLostNowAndThenDoNotAddUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.enqueue()
+	w.config.MaxFailures = 100
+	for range 8 {
+		w.ecs.answers = append(w.ecs.answers, full)
+	}
+	saves, lost := 0, 0
+	w.before = func(call string) error {
+		if call == "save" {
+			if saves++; saves%2 == 0 && lost < 8 {
+				lost++
+				return lease.ErrLost
+			}
+		}
+		return nil
+	}
+	res := w.drive(patience(time.Hour))
+	if lost <= 6 || res.Err != nil || res.Lease.State != session.Launching {
+		t.Errorf("%d races lost: %+v", lost, res)
+	}
+}
+
 func TestRunTaskIsCutOffAtItsLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -201,3 +201,45 @@ func TestTaskThatECSListsAndDoesNotDescribeYetIsNobodysOrphan(t *testing.T) {
 		t.Errorf("when ECS does not list it any more: %+v", res)
 	}
 }
+
+func TestDriveThatOnlyRetriesWaitsForNothingElse(t *testing.T) {
+	t.Parallel()
+	retries := func(j *drive.Job) { j.Retries, j.Patience = true, time.Minute }
+	w := newWorld(t)
+	w.enqueue()
+	w.server.Fault(outpoststest.Fault{Op: outpoststest.OpClaim, Kind: outpoststest.FaultStatus, Times: 1})
+	if res := w.drive(retries); res.Err != nil || res.Lease.TaskARN != "task-1" || !w.now.Equal(t0.Add(2*time.Second)) {
+		t.Errorf("after a claim without an answer: %+v at %v", res, w.now)
+	}
+	w = exited(t)
+	if res := w.drive(retries); res.Lease.State != session.Stopping || !w.now.Equal(t0) {
+		t.Errorf("for a status that may lag: %+v at %v", res, w.now)
+	}
+}
+
+func TestOfTheListAndTheNewsOfATaskTheNewerIsBelieved(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		list, news session.Task
+		stops      int
+	}{
+		"the list is newer":      {session.Task{Status: "RUNNING", Desired: "STOPPED", Version: 3}, session.Task{Status: "RUNNING", Desired: "RUNNING", Version: 2}, 0},
+		"the news is newer":      {session.Task{Status: "RUNNING", Desired: "RUNNING", Version: 2}, session.Task{Status: "RUNNING", Desired: "STOPPED", Version: 3}, 0},
+		"both are of one moment": {session.Task{Status: "RUNNING", Desired: "STOPPED", Version: 3}, session.Task{Status: "RUNNING", Desired: "RUNNING", Version: 3}, 0},
+		"ECS does not know it":   {session.Task{Status: "MISSING"}, session.Task{Status: "RUNNING", Desired: "RUNNING", Version: 0}, 1},
+	} {
+		w := launched(t)
+		w.pass(25 * time.Hour)
+		w.drive()
+		if l := w.lease(); l.State != session.Stopping || len(w.ecs.stops) != 1 {
+			t.Fatalf("%+v", l)
+		}
+		w.ecs.stops = nil
+		c.list.ARN, c.news.ARN, c.news.AttemptID = "task-1", "task-1", w.lease().AttemptID()
+		w.ecs.tasks[0].Task = c.list
+		w.drive(func(j *drive.Job) { j.Tasks = news(c.news, w.Now()) })
+		if len(w.ecs.stops) != c.stops || w.lease().State != session.Stopping {
+			t.Errorf("%s: stops %v, %q", name, w.ecs.stops, w.trail)
+		}
+	}
+}
