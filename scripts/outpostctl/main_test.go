@@ -194,9 +194,9 @@ func (r result) succeeds(t *testing.T) {
 	}
 }
 
-var varying = regexp.MustCompile(`\d+m?\d*s\b|[0-9a-f]{32}|\d\d:\d\d:\d\d`)
+var varying = regexp.MustCompile(`\d+m?\d*s\b|[0-9a-f]{32}|revision \d+|\d\d:\d\d:\d\d`)
 
-// steady replaces ages, times and task ids, and evens out the columns that depend on them.
+// steady replaces ages, times, task ids and revisions, and evens out the columns that depend on them.
 func steady(s string) string {
 	return regexp.MustCompile(` +`).ReplaceAllString(varying.ReplaceAllString(s, "#"), " ")
 }

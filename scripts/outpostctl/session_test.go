@@ -36,7 +36,7 @@ func TestSessionTellsEverythingKnownAndWhatComesNextButNoSecret(t *testing.T) {
 		Entry: &entryRow{Phase: "claimed", AcceptorID: laptop.AcceptorID, Ours: true, Status: "pending", Kind: "new", Platform: "linux"},
 		Tasks: []taskRow{{ARN: l.TaskARN, Status: "RUNNING", Desired: "RUNNING", Current: true}},
 		Next:  next{Action: "wait", Reason: "all is well"}}
-	// The claim may be renewed meanwhile.
+	// Who was faster, and whether the claim was renewed meanwhile, shows in the revision alone.
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreTypes(time.Time{}), cmpopts.IgnoreFields(leaseRow{}, "Rev")); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
@@ -44,7 +44,7 @@ func TestSessionTellsEverythingKnownAndWhatComesNextButNoSecret(t *testing.T) {
 	people.succeeds(t)
 	wantText := `session devin-1
 outpost outpost_env-demo
-lease running since # (attempt 1, 0 failures, revision #)
+lease running since # (attempt 1, 0 failures, #)
  reserved # ago
  claim ends in #
  capacity fargate-spot
@@ -56,7 +56,7 @@ queue entry claimed, session pending, new on linux
 task # RUNNING (wanted RUNNING), of this attempt
 next wait until # (in #): all is well
 `
-	if diff := cmp.Diff(wantText, strings.NewReplacer("24h00m", "23h59m", "revision 5)", "revision #)", "revision 6)", "revision #)").Replace(steady(people.out))); diff != "" {
+	if diff := cmp.Diff(wantText, strings.Replace(steady(people.out), "24h00m", "23h59m", 1)); diff != "" {
 		t.Errorf("text (-want +got):\n%s", diff)
 	}
 }
