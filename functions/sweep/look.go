@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -28,6 +29,9 @@ type sweep struct {
 	mu sync.Mutex
 }
 
+// claimKey begins the keys under which sightings of claims are remembered.
+const claimKey = "claim:"
+
 // claimsEvery is how often our claims are listed when nothing is active.
 const claimsEvery = 10 * time.Minute
 
@@ -35,6 +39,9 @@ const claimsEvery = 10 * time.Minute
 func (s *sweep) readClaims(ctx context.Context) {
 	now := s.Clock.Now()
 	busy := len(s.leases) > 0 || len(s.tasks.of) > 0
+	for key := range s.o.Health.Memo.Orphans { // a claim that was sighted is to be seen again
+		busy = busy || strings.HasPrefix(key, claimKey)
+	}
 	if s.o.Fleet == nil || (!busy && now.Before(s.memo.NextClaims)) {
 		return
 	}
@@ -119,7 +126,7 @@ func (s *sweep) job(id string) drive.Job {
 	l, held := s.leases[id]
 	j := drive.Job{SessionID: id, Outpost: s.o.Outpost, Until: s.run.Until, Patience: functions.SweepPatience, Entry: s.entries[id]}
 	if !held && j.Entry.Reading == session.Present {
-		j.Entry.Orphan = s.sighted("claim:" + id)
+		j.Entry.Orphan = s.sighted(claimKey + id)
 	}
 	if !s.tasks.ok {
 		j.Tasks = session.Tasks{Reading: session.Failing, At: s.tasks.at}

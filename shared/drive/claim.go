@@ -61,14 +61,17 @@ func (r *drive) reserve(ctx context.Context, a session.Reserve) (done bool) {
 func (r *drive) claim(ctx context.Context, a session.Claim) {
 	id, out := r.job.SessionID, r.job.Outpost
 	began := r.Clock.Now()
+	r.claimed = true // until the answer says that it is not, it may be
 	c, err := out.Fleet.Claim(ctx, id, out.Terms.AcceptorID)
 	r.v.Entry.Reading = session.Unread
 	switch {
 	case err == nil:
 	case errors.Is(err, outposts.ErrClaimLost):
+		r.claimed = false
 		r.v.Try = session.Try{Kind: session.ClaimLost}
 		return
 	case errors.Is(err, outposts.ErrNotFound):
+		r.claimed = false
 		r.v.Try = session.Try{Kind: session.ClaimUnknown}
 		return
 	case errors.Is(err, outposts.ErrMalformed): // it may be ours all the same

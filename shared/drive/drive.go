@@ -23,13 +23,14 @@ const (
 // drive is the state of one Drive.
 type drive struct {
 	*Driver
-	job   Job
-	v     session.View
-	res   Result
-	spent time.Duration // of the job's patience
-	lost  int           // fences lost
-	steps []events.StateChange
-	ours  map[string]string // attempt id → ARN of tasks that this drive launched
+	job     Job
+	v       session.View
+	res     Result
+	spent   time.Duration // of the job's patience
+	lost    int           // fences lost
+	steps   []events.StateChange
+	claimed bool              // a claim of this drive stands in no lease yet
+	ours    map[string]string // attempt id → ARN of tasks that this drive launched
 }
 
 // Drive looks after one session until there is nothing to do but wait.

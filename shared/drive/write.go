@@ -7,6 +7,7 @@ import (
 
 	"github.com/devin-outposts/devin-outposts-aws/events"
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
 
@@ -64,6 +65,7 @@ func (r *drive) notWritten(ctx context.Context, err error) (done bool) {
 			return true
 		}
 		r.disown(ctx)
+		r.unclaim(ctx)
 	}
 	r.lost++
 	if lost && r.lost > maxLost {
@@ -72,11 +74,23 @@ func (r *drive) notWritten(ctx context.Context, err error) (done bool) {
 	return !lost || r.lost > maxLost
 }
 
+// unclaim gives back a claim that this drive made or renewed, when the lease that should have said so has ended meanwhile: whoever ended it released before.
+func (r *drive) unclaim(ctx context.Context) {
+	if !r.claimed || r.v.Lease.Active() {
+		return
+	}
+	r.claimed = false
+	err := r.job.Outpost.Fleet.Release(ctx, r.job.SessionID, r.job.Outpost.Terms.AcceptorID)
+	if err != nil && !errors.Is(err, outposts.ErrClaimLost) && !errors.Is(err, outposts.ErrNotFound) {
+		r.blocked(err) // sweep finds it as an orphan
+	}
+}
+
 // wrote takes over a lease that was written, and tells of it when its state or outcome changed.
 func (r *drive) wrote(to session.Lease) {
 	old := r.v.Lease
 	r.v.Lease, r.v.Try = &to, session.Try{}
-	r.lost = 0
+	r.lost, r.claimed = 0, false
 	from := session.None
 	if old != nil {
 		from = old.State

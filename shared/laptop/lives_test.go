@@ -11,6 +11,7 @@ import (
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/laptop"
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
+	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts/outpoststest"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 	"github.com/devin-outposts/devin-outposts-aws/shared/tasks/ecstest"
@@ -110,6 +111,16 @@ func (b *bench) stopped(task ecstest.Task) {
 	ctx, cancel := context.WithTimeout(b.t.Context(), 20*time.Second)
 	defer cancel()
 	_, err := b.ECS.Await(ctx, task.ARN, "STOPPED")
+	b.must(err)
+}
+
+// claimAsUs makes our claim on a session without anybody's writing of it.
+func (b *bench) claimAsUs(id string) {
+	b.t.Helper()
+	token := func(context.Context, outposts.Secret) (outposts.Secret, error) {
+		return outposts.Secret(b.Fleet.Token()), nil
+	}
+	_, err := outposts.New(outposts.Options{BaseURL: b.Fleet.URL(), Token: token, Now: b.clock.Now}).Claim(b.t.Context(), id, laptop.AcceptorID)
 	b.must(err)
 }
 
@@ -346,6 +357,22 @@ func TestOrphanTaskIsStoppedWhenTwoSweepsAMinuteApartSawIt(t *testing.T) {
 	b.stopped(task)
 	b.sweeps(3, 61*time.Second)
 	b.expect("devin-1", left{State: session.Ended, Outcome: session.Lost, Phase: "pending"})
+}
+
+func TestClaimThatNoLeaseNamesIsReleasedWhenTwoSweepsAMinuteApartSawIt(t *testing.T) {
+	b := newBench(t, nil)
+	b.enqueue("devin-1")
+	b.claimAsUs("devin-1")
+	b.must(b.Fleet.SetStatus("devin-1", "running")) // so that it does not run out by itself
+	b.sweeps(1, 30*time.Second)
+	b.sweeps(1, 31*time.Second)
+	if s := b.Fleet.Session("devin-1"); s.Releases != 0 {
+		t.Fatal("released within a minute of its first sight")
+	}
+	b.sweeps(1, time.Minute)
+	if s := b.Fleet.Session("devin-1"); s.Releases != 1 {
+		t.Errorf("released %d times after it was seen twice, want once", s.Releases)
+	}
 }
 
 func TestWrongSlotCounterIsCorrectedAfterThreeMinutes(t *testing.T) {
