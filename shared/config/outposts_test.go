@@ -151,3 +151,17 @@ func FuzzParseOutposts(f *testing.F) {
 		}
 	})
 }
+
+func TestBoundsAreAllowedAndNothingBeyond(t *testing.T) {
+	t.Parallel()
+	for settings, fine := range map[string]bool{
+		`"max_sessions":10000`: true, `"max_sessions":10001`: false, `"max_sessions":0`: true,
+		`"max_sessions":1,"max_failures":100`: true, `"max_sessions":1,"max_failures":101`: false, `"max_sessions":1,"max_failures":1`: true,
+		`"max_sessions":1,"max_session_hours":8760`: true, `"max_sessions":1,"max_session_hours":8760.5`: false, `"max_sessions":1,"max_session_hours":0.001`: true,
+		`"max_sessions":1,"max_session_hours":0`: false,
+	} {
+		if _, err := ParseOutposts("OUTPOSTS", "["+strings.Replace(least, `"max_sessions":5`, settings, 1)+"]"); (err == nil) != fine {
+			t.Errorf("%s: %v", settings, err)
+		}
+	}
+}
