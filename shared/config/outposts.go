@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +35,17 @@ type Capacity struct {
 	Subnets        []string `json:"subnets"`
 	SecurityGroups []string `json:"security_groups"`
 	AssignPublicIP bool     `json:"assign_public_ip"`
+
+	// PlatformVersion is Fargate's, LATEST or a number; empty = not asked for, which gives the latest.
+	PlatformVersion string `json:"platform_version"`
+	// Exec lets ECS Exec into the tasks; their role must allow it, too.
+	Exec bool `json:"exec"`
+	// PropagateTags gives tasks the tags of their definition. Whoever calls RunTask then needs ecs:TagResource.
+	PropagateTags bool `json:"propagate_tags"`
 }
+
+// platformVersion is a number such as 1.4.0 (AWS, "Fargate platform versions").
+var platformVersion = regexp.MustCompile(`^(LATEST|\d+\.\d+\.\d+)$`)
 
 // Family is the task definition's family: the part of its ARN or name before the revision.
 func (c Capacity) Family() string {
@@ -185,6 +196,13 @@ func checkCapacity(where string, list []Capacity) error {
 		seen[c.Name] = true
 		if len(c.Subnets) == 0 && (len(c.SecurityGroups) > 0 || c.AssignPublicIP) {
 			errs = append(errs, fmt.Errorf("%s.subnets: empty, which means no network configuration; then security_groups and assign_public_ip must be left out", at))
+		}
+		switch {
+		case c.PlatformVersion == "":
+		case !platformVersion.MatchString(c.PlatformVersion):
+			errs = append(errs, fmt.Errorf("%s.platform_version: %q; give LATEST or a number such as 1.4.0", at, c.PlatformVersion))
+		case c.Provider != "FARGATE" && c.Provider != "FARGATE_SPOT":
+			errs = append(errs, fmt.Errorf("%s.platform_version: %q; only Fargate has one, so leave it out for provider %q", at, c.PlatformVersion, c.Provider))
 		}
 	}
 	return errors.Join(errs...)

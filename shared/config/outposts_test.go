@@ -24,9 +24,10 @@ func TestEverySettingIsRead(t *testing.T) {
 	t.Parallel()
 	got, err := ParseOutposts("OUTPOSTS", `[{"outpost_id":"o1","token_secret":"s1","max_sessions":0,"dispatch":"poll","max_failures":5,"max_session_hours":1.5,"network_policy":"ignore",
 		"capacity":[{"name":"a","provider":"p","task_definition":"arn:aws:ecs:eu-central-1:123456789012:task-definition/worker:7","container":"c","subnets":["subnet-1"],"security_groups":["sg-1"],
-		"assign_public_ip":true}]}]`)
+		"assign_public_ip":true},{"name":"b","provider":"FARGATE","task_definition":"worker","container":"c","platform_version":"1.4.0","exec":true,"propagate_tags":true}]}]`)
 	want := []Outpost{{ID: "o1", TokenSecret: "s1", MaxFailures: 5, MaxAge: 90 * time.Minute, Capacity: []Capacity{{Name: "a", Provider: "p",
-		TaskDefinition: "arn:aws:ecs:eu-central-1:123456789012:task-definition/worker:7", Container: "c", Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}, AssignPublicIP: true}}}}
+		TaskDefinition: "arn:aws:ecs:eu-central-1:123456789012:task-definition/worker:7", Container: "c", Subnets: []string{"subnet-1"}, SecurityGroups: []string{"sg-1"}, AssignPublicIP: true},
+		{Name: "b", Provider: "FARGATE", TaskDefinition: "worker", Container: "c", PlatformVersion: "1.4.0", Exec: true, PropagateTags: true}}}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
@@ -36,7 +37,8 @@ func TestAllErrorsAreToldAtOnceEachWithKeyValueAndWhatWouldBeRight(t *testing.T)
 	t.Parallel()
 	_, err := ParseOutposts("OUTPOSTS", `[{"max_sessions":-1,"dispatch":"push","max_failures":0,"max_session_hours":-2,"network_policy":"enforce"},
 		{"outpost_id":"o1","token_secret":"s1","max_sessions":1,"capacity":[{"name":"a","provider":"p","task_definition":"d","container":"c"},{"name":"a","security_groups":["sg-1"]}]},
-		{"outpost_id":"o1","token_secret":"s1","capacity":[{"name":"a","provider":"p","task_definition":"d","container":"c"}]}]`)
+		{"outpost_id":"o1","token_secret":"s1","capacity":[{"name":"a","provider":"p","task_definition":"d","container":"c","platform_version":"LATEST"},
+			{"name":"b","provider":"FARGATE","task_definition":"d","container":"c","platform_version":"newest"}]}]`)
 	want := []string{
 		"OUTPOSTS[0].outpost_id: missing; give the outpost's id, such as outpost_env-…",
 		"OUTPOSTS[0].token_secret: missing; give the id or ARN of the Secrets Manager secret that holds the account token",
@@ -52,6 +54,8 @@ func TestAllErrorsAreToldAtOnceEachWithKeyValueAndWhatWouldBeRight(t *testing.T)
 		`OUTPOSTS[1].capacity[1].name: "a" stands twice; give each choice a name of its own`,
 		"OUTPOSTS[1].capacity[1].subnets: empty, which means no network configuration; then security_groups and assign_public_ip must be left out",
 		"OUTPOSTS[2].max_sessions: missing; give the most sessions to run at once (0 drains the outpost)",
+		`OUTPOSTS[2].capacity[0].platform_version: "LATEST"; only Fargate has one, so leave it out for provider "p"`,
+		`OUTPOSTS[2].capacity[1].platform_version: "newest"; give LATEST or a number such as 1.4.0`,
 		`OUTPOSTS: outpost_id "o1" stands twice; name each outpost once`,
 	}
 	if diff := cmp.Diff(want, Lines(err)); diff != "" {

@@ -42,7 +42,8 @@ func (r *drive) launch(until time.Time) tasks.Launch {
 	l, c := r.v.Lease, r.job.Outpost.Config.Find(r.v.Lease.Capacity)
 	return tasks.Launch{TaskDefinition: c.TaskDefinition, Container: c.Container, Provider: c.Provider, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
 		AssignPublicIP: c.AssignPublicIP, OutpostID: l.OutpostID, SessionID: l.SessionID, GatewayURL: l.GatewayURL, Ciphertext: l.Ciphertext,
-		RemoteSHA: l.RemoteSHA, AttemptID: l.AttemptID(), Deadline: l.Deadline, Until: until}
+		RemoteSHA: l.RemoteSHA, AttemptID: l.AttemptID(), Deadline: l.Deadline, Until: until,
+		PlatformVersion: c.PlatformVersion, Exec: c.Exec, PropagateTags: c.PropagateTags}
 }
 
 // stopTask tells a task to stop.

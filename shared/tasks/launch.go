@@ -46,6 +46,11 @@ type Launch struct {
 	SecurityGroups []string
 	AssignPublicIP bool // with Subnets only
 
+	// How. Without these the request says nothing of it.
+	PlatformVersion string // of Fargate
+	Exec            bool   // ECS Exec may open a shell in the task
+	PropagateTags   bool   // the task gets its definition's tags
+
 	// What.
 	OutpostID  string
 	SessionID  string
@@ -88,6 +93,13 @@ func RunTaskInput(l Launch) (*ecs.RunTaskInput, error) {
 		Count:                    aws.Int32(1),
 		Overrides:                &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{override}},
 		StartedBy:                aws.String(StartedBy(l.SessionID)),
+		EnableExecuteCommand:     l.Exec,
+	}
+	if l.PlatformVersion != "" {
+		in.PlatformVersion = aws.String(l.PlatformVersion)
+	}
+	if l.PropagateTags {
+		in.PropagateTags = types.PropagateTagsTaskDefinition
 	}
 	if len(l.Subnets) > 0 {
 		network := &types.AwsVpcConfiguration{Subnets: l.Subnets, SecurityGroups: l.SecurityGroups, AssignPublicIp: types.AssignPublicIpDisabled}

@@ -1,19 +1,27 @@
 package tasks_test
 
 import (
+	"encoding/json"
 	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/tasks"
+	"github.com/devin-outposts/devin-outposts-aws/shared/tasks/ecstest"
 )
 
 // exact compares the SDK's types, whose unexported fields say nothing.
@@ -81,6 +89,54 @@ func TestRunTaskInputIsWhole(t *testing.T) {
 	got, err = tasks.RunTaskInput(bridge)
 	if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
 		t.Errorf("bridge network: %v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestRunTaskInputCarriesWhatOnlyRunTaskCan(t *testing.T) {
+	t.Parallel()
+	want, err := tasks.RunTaskInput(launch())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want.EnableExecuteCommand, want.PlatformVersion, want.PropagateTags = true, aws.String("1.4.0"), types.PropagateTagsTaskDefinition
+	l := launch()
+	l.Exec, l.PlatformVersion, l.PropagateTags = true, "1.4.0", true
+	got, err := tasks.RunTaskInput(l)
+	if diff := cmp.Diff(want, got, exact); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+// What goes over the wire, byte by byte: what was not asked for is not mentioned.
+func TestRequestOnTheWireHasNoWordOfWhatWasNotAskedFor(t *testing.T) {
+	t.Parallel()
+	body := func(l tasks.Launch) map[string]any {
+		var sent map[string]any
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if err := json.NewDecoder(r.Body).Decode(&sent); err != nil {
+				t.Error(err)
+			}
+			w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+			io.WriteString(w, `{"tasks":[{"taskArn":"arn:1"}]}`) //nolint:errcheck // then the call fails
+		}))
+		defer server.Close()
+		api := ecs.New(ecs.Options{Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+			HTTPClient: ecstest.WholeAnswers()})
+		if try := tasks.New(api, "outposts", "worker").Run(t.Context(), l); try.ARN != "arn:1" {
+			t.Fatalf("%+v", try)
+		}
+		return sent
+	}
+	plain, all := launch(), launch()
+	all.Exec, all.PlatformVersion, all.PropagateTags = true, "LATEST", true
+	want := []string{"capacityProviderStrategy", "clientToken", "cluster", "count", "networkConfiguration", "overrides", "startedBy", "taskDefinition"}
+	if diff := cmp.Diff(want, slices.Sorted(maps.Keys(body(plain)))); diff != "" {
+		t.Errorf("without the choices (-want +got):\n%s", diff)
+	}
+	told := body(plain)
+	told["enableExecuteCommand"], told["platformVersion"], told["propagateTags"] = true, "LATEST", "TASK_DEFINITION"
+	if diff := cmp.Diff(told, body(all)); diff != "" {
+		t.Errorf("with all choices (-want +got):\n%s", diff)
 	}
 }
 

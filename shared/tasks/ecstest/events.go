@@ -99,9 +99,12 @@ func (t *task) describe(stamp func(time.Time) any) map[string]any {
 	d := map[string]any{
 		"attachments": []any{}, "attributes": []any{}, "availabilityZone": Region + "a", "capacityProviderName": t.provider,
 		"clusterArn": t.server.arn("cluster", t.server.o.Cluster), "containers": t.containers(), "cpu": "1024", "memory": "2048",
-		"createdAt": stamp(t.createdAt), "desiredStatus": t.desired, "lastStatus": t.status, "enableExecuteCommand": false,
+		"createdAt": stamp(t.createdAt), "desiredStatus": t.desired, "lastStatus": t.status, "enableExecuteCommand": t.exec,
 		"group": "family:" + t.family(), "launchType": launchType, "overrides": t.overrides, "startedBy": t.startedBy, "taskArn": t.arn,
 		"taskDefinitionArn": t.server.arn("task-definition", t.definition), "version": t.version,
+	}
+	if launchType == "FARGATE" {
+		d["platformVersion"] = platformVersion
 	}
 	for name, at := range map[string]time.Time{
 		"startedAt": t.startedAt, "stoppingAt": t.stoppingAt, "executionStoppedAt": t.executionEnd, "stoppedAt": t.stoppedAt,

@@ -18,6 +18,7 @@ type task struct {
 	startedBy  string
 	overrides  json.RawMessage
 	env        map[string]string // of the overrides
+	exec       bool              // ECS Exec is enabled
 	asked      []byte            // the whole request
 	createdAt  time.Time
 

@@ -71,6 +71,14 @@ func TestRunTaskRefusesWhatECSRefuses(t *testing.T) {
 		"startedBy of 129":    {[]func(*ecs.RunTaskInput){func(in *ecs.RunTaskInput) { in.StartedBy = aws.String(strings.Repeat("a", 129)) }}, "InvalidParameterException"},
 		"startedBy with dots": {[]func(*ecs.RunTaskInput){func(in *ecs.RunTaskInput) { in.StartedBy = aws.String("devin-../etc") }}, "InvalidParameterException"},
 		"client token of 65":  {[]func(*ecs.RunTaskInput){func(in *ecs.RunTaskInput) { in.ClientToken = aws.String(strings.Repeat("a", 65)) }}, "InvalidParameterException"},
+		"all choices": {[]func(*ecs.RunTaskInput){func(in *ecs.RunTaskInput) {
+			in.PlatformVersion, in.PropagateTags, in.EnableExecuteCommand = aws.String("LATEST"), types.PropagateTagsTaskDefinition, true
+		}}, ""},
+		"platform that is none": {[]func(*ecs.RunTaskInput){func(in *ecs.RunTaskInput) { in.PlatformVersion = aws.String("1.5.0") }}, "PlatformUnknownException"},
+		"platform on a host": {[]func(*ecs.RunTaskInput){bridge, strategy("gpu"), func(in *ecs.RunTaskInput) {
+			in.NetworkConfiguration, in.PlatformVersion = nil, aws.String("LATEST")
+		}}, "InvalidParameterException"},
+		"tags of a service":   {[]func(*ecs.RunTaskInput){func(in *ecs.RunTaskInput) { in.PropagateTags = types.PropagateTagsService }}, "InvalidParameterException"},
 		"another's container": {[]func(*ecs.RunTaskInput){override("sidecar", "N", "v")}, "InvalidParameterException"},
 		"overrides of 8192":   {[]func(*ecs.RunTaskInput){override("worker", "N", strings.Repeat("ü", 8192-len(wrapping)))}, ""},
 		"overrides of 8193":   {[]func(*ecs.RunTaskInput){override("worker", "N", strings.Repeat("x", 8193-len(wrapping)))}, "InvalidParameterException"},
@@ -105,6 +113,11 @@ func TestClientTokenNamesOneTask(t *testing.T) {
 	var conflict *types.ConflictException
 	if !errors.As(err, &conflict) || !cmp.Equal(conflict.ResourceIds, []string{first}) {
 		t.Errorf("the token with other parameters: %v", err)
+	}
+	in = request("a")
+	in.PropagateTags = types.PropagateTagsTaskDefinition
+	if _, err := b.sdk.RunTask(b.ctx, in); !errors.As(err, &conflict) {
+		t.Errorf("the token with tags: %v", err)
 	}
 
 	b.await(first, "RUNNING")
@@ -206,7 +219,7 @@ func TestTaskThatIsBeingStoppedIsListedAsStopped(t *testing.T) {
 func TestDescribedTaskTellsItsWholeLife(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, ecstest.Definition{Stub: func(context.Context, map[string]string) int { return 0 }})
-	arn := b.run("a", override("worker", "N", "v"))
+	arn := b.run("a", override("worker", "N", "v"), func(in *ecs.RunTaskInput) { in.EnableExecuteCommand = true })
 	b.await(arn, "STOPPED")
 	at := aws.Time(time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC))
 	want := types.Task{
@@ -218,6 +231,7 @@ func TestDescribedTaskTellsItsWholeLife(t *testing.T) {
 		}},
 		CreatedAt: at, StartedAt: at, StoppingAt: at, ExecutionStoppedAt: at, StoppedAt: at,
 		DesiredStatus: aws.String("STOPPED"), LastStatus: aws.String("STOPPED"), Group: aws.String("family:worker"), LaunchType: types.LaunchTypeFargate,
+		EnableExecuteCommand: true, PlatformVersion: aws.String("1.4.0"),
 		Overrides: &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{{
 			Name: aws.String("worker"), Environment: []types.KeyValuePair{{Name: aws.String("N"), Value: aws.String("v")}},
 		}}},

@@ -22,6 +22,7 @@ type runTaskRequest struct {
 	ClientToken          string `json:"clientToken"`
 	Cluster              string `json:"cluster"`
 	Count                *int   `json:"count"`
+	EnableExecuteCommand bool   `json:"enableExecuteCommand"`
 	LaunchType           string `json:"launchType"`
 	NetworkConfiguration *struct {
 		Awsvpc *struct {
@@ -30,9 +31,11 @@ type runTaskRequest struct {
 			AssignPublicIP string   `json:"assignPublicIp"`
 		} `json:"awsvpcConfiguration"`
 	} `json:"networkConfiguration"`
-	Overrides      json.RawMessage `json:"overrides"`
-	StartedBy      string          `json:"startedBy"`
-	TaskDefinition string          `json:"taskDefinition"`
+	Overrides       json.RawMessage `json:"overrides"`
+	PlatformVersion string          `json:"platformVersion"`
+	PropagateTags   string          `json:"propagateTags"`
+	StartedBy       string          `json:"startedBy"`
+	TaskDefinition  string          `json:"taskDefinition"`
 }
 
 type overrides struct {
@@ -56,6 +59,8 @@ const (
 	// tokenLife is how long a client token is remembered at most. With a task that stopped it is forgotten an hour later.
 	tokenLife      = 24 * time.Hour
 	stoppedVisible = time.Hour
+	// platformVersion is the one that Fargate has for Linux.
+	platformVersion = "1.4.0"
 )
 
 func (s *Server) runTask(in runTaskRequest) (any, *fault) {
@@ -126,6 +131,14 @@ func (in runTaskRequest) check(providers []string, d Definition) (map[string]str
 	}
 	if provider.Weight == 0 && provider.Base == 0 {
 		return nil, invalid("The capacity provider strategy needs a weight or base greater than zero.")
+	}
+	switch {
+	case in.PlatformVersion != "" && !fargate:
+		return nil, invalid("The platform version must be null when specifying an EC2 launch type.")
+	case !slices.Contains([]string{"", "LATEST", platformVersion}, in.PlatformVersion):
+		return nil, &fault{status: http.StatusBadRequest, code: "PlatformUnknownException", message: "The specified platform version does not exist."}
+	case !slices.Contains([]string{"", "NONE", "TASK_DEFINITION"}, in.PropagateTags):
+		return nil, invalid("A task that is run by itself can take its tags from its task definition only, not from %s.", in.PropagateTags)
 	}
 	switch network := in.NetworkConfiguration; {
 	case d.Bridge && fargate:
@@ -198,7 +211,7 @@ func (s *Server) create(definition string, d Definition, provider string, in run
 	s.seq++
 	t := &task{
 		server: s, seq: s.seq, id: id, arn: s.arn("task", s.o.Cluster+"/"+id), definition: definition, d: d, provider: provider,
-		startedBy: in.StartedBy, overrides: in.Overrides, env: env,
+		startedBy: in.StartedBy, overrides: in.Overrides, env: env, exec: in.EnableExecuteCommand,
 		status: "PROVISIONING", desired: "RUNNING", createdAt: s.o.Now(),
 		stopping: make(chan struct{}), killed: make(chan struct{}), events: make(chan Event, maxEvents),
 	}
