@@ -141,9 +141,8 @@ func (s *sweep) job(id string) drive.Job {
 			list[i].Orphan = s.sighted(t.ARN)
 		}
 	}
-	if named || !held { // else the list may lag: the session's own is asked for
-		j.Tasks = session.Tasks{Reading: session.Present, At: s.tasks.at, List: list}
-	}
+	// A list that lacks the lease's own task may lag, or not know its family: the session's own is asked for, and what this one says of others is kept.
+	j.Tasks = session.Tasks{Reading: session.Present, Partial: held && !named, At: s.tasks.at, List: list}
 	return j
 }
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -60,9 +59,6 @@ func start(ctx context.Context, o options) ([]table, error) {
 		var init []time.Duration
 		for _, r := range reports {
 			init = append(init, r.Init)
-			if runtime.GOOS != "linux" {
-				memory = max(memory, r.PeakMemory)
-			}
 		}
 		t.Rows = append(t.Rows, row{name, []figure{milliseconds("first", init[0]), milliseconds("median", slices.Sorted(slices.Values(init))[len(init)/2]),
 			milliseconds("worst", slices.Max(init)), megabytes("peak memory", memory)}})

@@ -61,8 +61,6 @@ type Report struct {
 	Invocations int
 	// ExitCode of the process; -1 when a signal ended it.
 	ExitCode int
-	// PeakMemory is the largest resident size in bytes.
-	PeakMemory int64
 }
 
 // Function is a function with its instances. Its methods may be called concurrently.

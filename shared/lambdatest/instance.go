@@ -7,10 +7,8 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -86,14 +84,7 @@ func (i *instance) wait() Report {
 	i.server.Close() // nobody is left to talk to
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	report := Report{Init: i.init, Invocations: i.answered, ExitCode: i.cmd.ProcessState.ExitCode()}
-	if usage, ok := i.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		report.PeakMemory = int64(usage.Maxrss)
-		if runtime.GOOS == "linux" {
-			report.PeakMemory *= 1024 // Linux counts in KiB, macOS in bytes
-		}
-	}
-	return report
+	return Report{Init: i.init, Invocations: i.answered, ExitCode: i.cmd.ProcessState.ExitCode()}
 }
 
 func (i *instance) kill() {
