@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -20,12 +21,23 @@ type settings struct {
 	Without  []simulate.Fault `placeholder:"FAULT,…" help:"Faults that never happen, by name (see docs/simulator.md)."`
 	Trace    string           `placeholder:"SESSION" help:"Print the life of this session (devin-1, devin-2, …; * for everything). With one seed only."`
 	JSON     bool             `name:"json" help:"Print the result as JSON."`
+	Scale    bool             `help:"Run the scenarios of docs/scale.md instead."`
+	Scenario string           `placeholder:"TEXT" help:"With --scale: only those whose name holds this text."`
+	Out      string           `placeholder:"DIR" type:"existingdir" help:"With --scale: write scale.json and a plot of each scenario there."`
 	NoShrink bool             `help:"Print a failing world as it is, and look for no smaller one."`
 }
 
 func main() {
 	var s settings
 	kong.Parse(&s, kong.Name("simulate"), kong.Description("Simulates sessions under faults in virtual time. Exit code 1 when a rule was broken."))
+	debug.SetGCPercent(400) // worlds are made and thrown away
+	if s.Scale {
+		if err := scale(s, os.Stdout, time.Now); err != nil {
+			fmt.Fprintln(os.Stderr, "simulate:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	began := time.Now()
 	total := simulate.Seeds(simulate.Options{Seed: s.Seed, Sessions: s.Sessions, Without: s.Without, Trace: s.Trace}, s.Seeds, func(r simulate.Report) {
 		if s.Seeds == 1 && !s.JSON {

@@ -110,6 +110,9 @@ func (w *world) invoke(function string, limit time.Duration, run func(ctx contex
 	finished := false
 	w.spawn(inv, false, func() { run(ctx); finished = true }, func() {
 		inv.over = true
+		if w.opts.day != nil && inv.function == "sweep" {
+			w.opts.day.sweep = max(w.opts.day.sweep, w.now-inv.began)
+		}
 		if !inv.dead && finished && !inv.faulted && inv.function == "sweep" && w.now-inv.began < 40*time.Second && w.calm() {
 			w.cleanSweeps++
 			w.judge.sweeps = append(w.judge.sweeps, span{inv.began, w.now})

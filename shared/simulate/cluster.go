@@ -46,12 +46,13 @@ func (t *task) live() bool { return t.status != stopped }
 
 // cluster is ECS.
 type cluster struct {
-	w       *world
-	tasks   []*task // listed or still to be
-	byToken map[string]*task
-	byOwner map[string][]*task // by session
-	byARN   map[string]*task
-	serial  int
+	w        *world
+	tasks    []*task // listed or still to be
+	byToken  map[string]*task
+	byOwner  map[string][]*task // by session
+	byARN    map[string]*task
+	serial   int
+	starting int // tasks in PROVISIONING
 }
 
 func newCluster(w *world) *cluster {
@@ -79,6 +80,11 @@ func (c *cluster) run(l tasks.Launch) session.Try {
 		w.faults[CapacityGone]++
 		return refusal(awserr.RunTaskFailure("Capacity is unavailable at this time. Please try again later or in a different availability zone", ""))
 	}
+	if w.opts.day != nil {
+		if try, refused := w.opts.day.refuses(); refused {
+			return try
+		}
+	}
 	s := w.fleet.byID[l.SessionID]
 	c.serial++
 	t := &task{arn: fmt.Sprintf("arn:aws:ecs:eu-central-1:111122223333:task/outposts/%08d", c.serial), launch: l, s: s, created: w.now, status: provisioning, desired: running,
@@ -93,6 +99,7 @@ func (c *cluster) run(l tasks.Launch) session.Try {
 		t.missing = max(t.listed, w.now) + w.between(time.Second, time.Minute)
 	}
 	c.tasks = append(c.tasks, t)
+	c.starting++
 	c.byOwner[s.id] = append(c.byOwner[s.id], t)
 	c.byARN[t.arn] = t
 	c.byToken[l.AttemptID] = t
@@ -142,7 +149,7 @@ func (c *cluster) start(t *task, choice string) {
 		delay = w.between(5*time.Minute, 14*time.Minute) // a machine from nothing
 	}
 	switch {
-	case w.within(w.plan.images, choice):
+	case w.within(w.plan.images, choice) || w.within(w.plan.images, t.launch.OutpostID):
 		w.faults[BadImage]++
 		w.after(delay, func() {
 			c.stop(t, awserr.Stopped{Code: "TaskFailedToStart", Reason: "CannotPullContainerError: pull image manifest has been retried 1 time(s): not found"})
@@ -167,6 +174,9 @@ func (c *cluster) start(t *task, choice string) {
 func (c *cluster) move(t *task, status string) {
 	if t.status == stopped || t.status == status || t.status == stopping && status != stopped || t.status == running && status == pending {
 		return
+	}
+	if t.status == provisioning {
+		c.starting--
 	}
 	t.status = status
 	t.version++

@@ -79,6 +79,7 @@ const (
 
 // What a call that did not answer well answers.
 var (
+	errDown      = errors.New("simulated: the service is down")
 	errFailed    = errors.New("simulated: the service failed")
 	errTimeout   = errors.New("simulated: no answer in time")
 	errThrottled = errors.New("simulated: too many requests")
@@ -122,9 +123,9 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		a.inv.faulted = true
 		a.sleep(w.between(10*time.Millisecond, 2*time.Second))
 		w.note(id, "%s #%d %s: %s is down", a.inv.function, a.inv.serial, verb, s)
-		return errFailed
+		return errDown
 	}
-	latency := w.between(3*time.Millisecond, 60*time.Millisecond)
+	latency := w.latency(s, verb)
 	f := w.drawn()
 	if f == "" {
 		a.sleep(latency)
@@ -173,6 +174,14 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		a.alive()
 	}
 	return nil
+}
+
+// latency is how long a service takes to answer: anything that brings actors into another order, or what is usual.
+func (w *world) latency(s service, verb string) time.Duration {
+	if w.opts.day != nil {
+		return w.opts.day.latency(s, verb)
+	}
+	return w.between(3*time.Millisecond, 60*time.Millisecond)
 }
 
 // instant makes a call that other actors of the same invocation wait for: no time passes in it.

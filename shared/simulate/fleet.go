@@ -39,6 +39,7 @@ type devin struct {
 	since   time.Duration // when its worker began to serve
 	server  *task         // the worker that serves it now
 	token   string        // the last connect token
+	taken   bool          // it was claimed by us once
 
 	flash, blip, stolen, freed time.Duration // until when it reads wrong; when it was stolen; when a release took our claim
 	waking                     bool          // it will come back
@@ -46,6 +47,7 @@ type devin struct {
 	badClaims                  int           // how many claims are answered badly
 	lastBlip                   time.Duration
 	broken                     time.Duration // when the claim last passed to nobody or to somebody else
+	saidNo                     time.Duration // when a call for it was last refused for good
 	over                       time.Duration // when it was last terminated or put to sleep
 }
 
@@ -69,7 +71,7 @@ func (f *fleet) open() {
 	w := f.w
 	for i := range w.opts.Sessions {
 		s := &devin{id: fmt.Sprintf("devin-%d", i+1), outpost: w.plan.config[w.rng.IntN(len(w.plan.config))].ID, status: session.StatusPending, kind: "new",
-			left: w.between(time.Minute, 25*time.Minute), ends: session.StatusTerminated, stolen: -time.Hour, freed: -time.Hour, lastBlip: -time.Hour, broken: -time.Hour}
+			left: w.between(time.Minute, 25*time.Minute), ends: session.StatusTerminated, stolen: -time.Hour, freed: -time.Hour, lastBlip: -time.Hour, saidNo: -time.Hour, broken: -time.Hour}
 		if w.chance(0.08) {
 			s.left = w.between(30*time.Minute, 100*time.Minute)
 		}
@@ -88,6 +90,9 @@ func (f *fleet) open() {
 		}
 		s.shown = s.status
 		s.arrives = w.between(0, w.plan.arrivals)
+		if w.opts.day != nil {
+			w.opts.day.draw(s, i)
+		}
 		f.sessions, f.byID[s.id] = append(f.sessions, s), s
 		w.at(s.arrives, func() { f.arrived++; f.enqueue(s) })
 		f.fate(s)

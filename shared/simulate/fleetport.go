@@ -40,9 +40,21 @@ func (f *fleet) entry(s *devin) outposts.Entry {
 func (f *fleet) visible(s *devin) bool { return s != nil && s.queued && f.w.now >= s.blip }
 
 // apiError is a failed call as the client tells it.
-func apiError(op string, err error) error {
-	if errors.Is(err, errThrottled) {
-		return &outposts.RateLimitedError{Op: op, RetryAfter: 3 * time.Second}
+func (w *world) apiError(op, id string, err error) error {
+	switch {
+	case errors.Is(err, errThrottled):
+		limited := &outposts.RateLimitedError{Op: op, RetryAfter: time.Duration(w.from(0, 7)) * time.Second}
+		if w.chance(0.1) {
+			limited.RetryAfter = w.between(time.Minute, 15*time.Minute)
+		}
+		return limited
+	case errors.Is(err, errDown) && w.plan.tokenRefused:
+		return fmt.Errorf("%s: %w", op, outposts.ErrUnauthorized)
+	case errors.Is(err, errFailed) && w.chance(0.2):
+		if s := w.fleet.byID[id]; s != nil {
+			s.saidNo = w.now
+		}
+		return &outposts.RefusedError{Op: op, Status: 422}
 	}
 	return &outposts.TemporaryError{Op: op, Err: err}
 }
@@ -70,7 +82,7 @@ func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.
 		slices.SortStableFunc(list.Entries, func(a, b outposts.Entry) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	})
 	if err != nil {
-		return outposts.Listing{}, apiError("list", err)
+		return outposts.Listing{}, p.w.apiError("list", "", err)
 	}
 	list.Cursor = strconv.Itoa(len(f.changes[q.Outpost]))
 	return list, nil
@@ -87,7 +99,7 @@ func (p fleetPort) Get(_ context.Context, id string) (e outposts.Entry, err erro
 	})
 	switch {
 	case err != nil:
-		return outposts.Entry{}, apiError("get "+id, err)
+		return outposts.Entry{}, p.w.apiError("get "+id, id, err)
 	case !found:
 		return outposts.Entry{}, fmt.Errorf("get %s: %w", id, outposts.ErrNotFound)
 	}
@@ -102,7 +114,7 @@ func (p fleetPort) Claim(_ context.Context, id, who string) (c outposts.Claim, e
 	err = w.call(fleetAPI, "claim", id, time.Time{}, func() { c, refused = f.claim(f.byID[id], who) })
 	switch {
 	case err != nil:
-		return outposts.Claim{}, apiError("claim "+id, err)
+		return outposts.Claim{}, p.w.apiError("claim "+id, id, err)
 	case refused != nil:
 		return outposts.Claim{}, fmt.Errorf("claim %s: %w", id, refused)
 	}
@@ -118,6 +130,9 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 	case f.live(s) && s.holder != who:
 		return outposts.Claim{}, outposts.ErrClaimLost
 	case !f.live(s):
+		if w.opts.day != nil {
+			w.opts.day.taken(s)
+		}
 		s.unbroken++
 		s.token = fmt.Sprintf("connect-token-%s-%d", s.id, s.unbroken)
 	}
@@ -150,7 +165,7 @@ func (p fleetPort) Release(_ context.Context, id, who string) error {
 	err := w.call(fleetAPI, "release", id, time.Time{}, func() { refused = f.release(f.byID[id], who) })
 	switch {
 	case err != nil:
-		return apiError("release "+id, err)
+		return p.w.apiError("release "+id, id, err)
 	case refused != nil:
 		return fmt.Errorf("release %s: %w", id, refused)
 	}

@@ -213,7 +213,7 @@ func (j *judge) ended(to session.Lease) {
 	}
 	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
 	// Excused: the claim's call took effect long after it was made, or whoever made it had not heard of our release. Such a claim is found later.
-	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided
+	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided || w.now-s.saidNo < 5*time.Minute
 	if w.fleet.ours(s) && !blind && !slow {
 		w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s and the claim is still ours", to.Outcome))
 	}
@@ -239,7 +239,8 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 			return ", and the session is " + s.status
 		}
 	case session.Suspended:
-		if !s.finished() && !recently(s.over) && !blind {
+		flashed := w.now < s.flash+20*time.Second && s.server == nil // one read is enough when no worker is left: the session is taken anew at once
+		if !s.finished() && !recently(s.over) && !blind && !flashed {
 			return ", and the session is " + s.status
 		}
 	case session.Lost:
@@ -247,7 +248,7 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 			return ", and the claim is ours"
 		}
 	case session.Refused:
-		if !s.restricted && !s.bad {
+		if !s.restricted && !s.bad && !recently(s.saidNo) {
 			return ", and nothing is wrong with the session"
 		}
 	case session.Drained:

@@ -96,11 +96,15 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 	j.lasting(ruleUnseen, s, "a task lives whose claim is somebody else's", stolen, blind, 7, 5*time.Minute, tellTasks)
 	j.lasting(ruleEnd, s, "a claim is ours that no lease names", ours && l == nil, blind, 14, 20*time.Minute, func() string { return "the session is " + s.status })
 
+	if w.opts.day != nil {
+		return // it is measured
+	}
 	o := w.settings(s.outpost)
 	waits := s.queued && !f.live(s) && !s.finished() && j.wanted(s) && l == nil && w.store.used[s.outpost] < o.MaxSessions
 	if waits {
 		had := w.store.leases[s.id]
-		waits = !w.time().Before(had.NotBefore)
+		c, err := w.store.memory.Counter(context.Background(), s.outpost)
+		waits = err == nil && !c.Draining && !w.time().Before(had.NotBefore)
 	}
 	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, w.plan.pickup(),
 		func() string { return fmt.Sprintf("%d of %d slots used", w.store.used[s.outpost], o.MaxSessions) })

@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -42,6 +43,7 @@ type plan struct {
 	rivals, steals, flashes, blips, changes       float64 // chance for a session
 	neverStarts, workerMute, workerDies, badClaim float64 // chance for a task, or a session
 	doubled, foreignStops, silent                 float64
+	tokenRefused                                  bool // the fleet API is down in that it refuses the account token
 	watched                                       bool // the fleet API offers a stream
 }
 
@@ -49,6 +51,7 @@ type plan struct {
 type change struct {
 	at     time.Duration
 	config []config.Outpost
+	drains string // an outpost that is drained by hand from now on; empty = none is
 }
 
 // draw decides what the seed's world will be like.
@@ -154,6 +157,7 @@ func (p *plan) vanish(l *loop) {
 		from := l.between(0, p.arrivals)
 		return window{from, from + l.between(2*time.Minute, time.Hour), what}
 	}
+	p.tokenRefused = l.chance(0.3)
 	for range l.from(0, 2) {
 		p.outages = append(p.outages, span(string(services[l.from(0, len(services)-1)])))
 	}
@@ -171,10 +175,10 @@ func (p *plan) vanish(l *loop) {
 // redeploys change the configuration once or twice: other limits, another order of capacity, an outpost drained or gone; at the end it is as it was.
 func (p *plan) redeploys(l *loop) {
 	for range l.from(1, 2) {
-		list := slices.Clone(p.config)
+		list, drains := slices.Clone(p.config), ""
 		o := &list[l.from(0, len(list)-1)]
 		o.Capacity = slices.Clone(o.Capacity)
-		switch l.from(0, 4) {
+		switch l.from(0, 5) {
 		case 0:
 			o.MaxSessions = max(1, o.MaxSessions/2)
 		case 1:
@@ -190,10 +194,12 @@ func (p *plan) redeploys(l *loop) {
 			} else {
 				o.MaxAge /= 2
 			}
+		case 5:
+			drains = o.ID
 		}
-		p.later = append(p.later, change{l.between(2*time.Minute, p.calmAfter), list})
+		p.later = append(p.later, change{l.between(2*time.Minute, p.calmAfter), list, drains})
 	}
-	p.later = append(p.later, change{p.calmAfter, p.config})
+	p.later = append(p.later, change{p.calmAfter, p.config, ""})
 }
 
 // without takes out of the plan what is masked, where nothing else asks before it happens.
@@ -219,6 +225,9 @@ func (w *world) start() {
 	w.every(time.Minute, func() { w.schedule("poll", w.plan.pollLimit(), w.poll) })
 	w.every(time.Minute, func() { w.schedule("sweep", 58*time.Second, w.sweep) })
 	w.every(30*time.Second, w.judge.look)
+	if w.opts.day != nil {
+		w.every(time.Minute, w.opts.day.minute)
+	}
 	for _, c := range w.plan.later {
 		w.at(c.at, func() {
 			if c.at < w.plan.calmAfter {
@@ -226,6 +235,9 @@ func (w *world) start() {
 			}
 			w.note("", "redeployed: %s", describe(c.config))
 			w.config = c.config
+			for _, o := range w.plan.config {
+				_ = w.store.memory.SetDraining(context.Background(), o.ID, o.ID == c.drains)
+			}
 			w.judge.deployed()
 		})
 	}

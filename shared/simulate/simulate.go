@@ -21,6 +21,7 @@ type Options struct {
 
 	wrap func(*world, functions.Kit) functions.Kit // tests wrap the product's parts in faulty ones
 	edit func(*plan)                               // tests choose what goes wrong
+	day  *day                                      // a scenario of scale
 }
 
 // Violation is a rule that was broken.
@@ -107,6 +108,9 @@ func Run(opts Options) Report {
 	w.config = w.plan.config
 	w.fleet, w.cluster, w.store, w.queue = newFleet(w), newCluster(w), newStore(w), newQueue(w)
 	w.judge = newJudge(w)
+	if opts.day != nil {
+		opts.day.w = w
+	}
 	w.kit = w.newKit()
 	if opts.wrap != nil {
 		w.kit = opts.wrap(w, w.kit)

@@ -27,7 +27,7 @@ func (f *fleet) changed(s *devin) {
 func (p watchPort) Watch(_ context.Context, outpost, cursor string, handle func(outposts.Event) error) (string, error) {
 	w, f := p.w, p.w.fleet
 	if err := w.call(fleetAPI, "watch", "", time.Time{}, func() {}); err != nil {
-		return cursor, apiError("watch "+outpost, err)
+		return cursor, p.w.apiError("watch "+outpost, "", err)
 	}
 	at, err := strconv.Atoi(cursor)
 	if err != nil {
