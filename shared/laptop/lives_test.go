@@ -441,6 +441,19 @@ func TestWrongTokenIsToldInOneSentenceAndNeverShown(t *testing.T) {
 	}
 }
 
+func TestUnknownOutpostAndAFleetThatIsDownAreToldInOneSentence(t *testing.T) {
+	b := newBench(t, func(o *laptop.Options) {
+		o.Configure = func(outpost map[string]any) { outpost["outpost_id"] = "outpost_env-unknown" }
+	})
+	if err := b.Poll(t.Context()); err == nil || !strings.Contains(err.Error(), "list outpost outpost_env-unknown") || !strings.Contains(err.Error(), "check the API address and the ids") {
+		t.Errorf("an unknown outpost: %v", err)
+	}
+	b.Fleet.Close()
+	if err := b.Poll(t.Context()); err == nil || !strings.Contains(err.Error(), "no answer from the fleet API") || !strings.Contains(err.Error(), "try again") {
+		t.Errorf("a fleet that is down: %v", err)
+	}
+}
+
 func TestManySessionsGoThroughTheirLivesWithEverythingRunning(t *testing.T) {
 	b := newBench(t, func(o *laptop.Options) {
 		o.MaxSessions, o.PollEvery, o.SweepEvery = 5, 50*time.Millisecond, 200*time.Millisecond
