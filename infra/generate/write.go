@@ -41,7 +41,10 @@ is a JSON schema that editors can check against.
   the deployment. A change of the machine (` + "`cpu`, `memory`, `image`" + ` and the like) is for new sessions: those that run keep theirs.
 - A role of your own (` + "`taskRole`" + `) needs a trust policy for ecs-tasks.amazonaws.com. The stack lets it decrypt connect tokens of its outpost; beyond that it can
   do what you allow it, and with ` + "`worker.passTaskRole`" + ` the session can do the same.
-- With ` + "`exec`" + ` the task role may use the channels that ECS Exec needs.
+- With ` + "`exec`" + `, tasks that start from then on can be looked into: ` + "`aws ecs execute-command --cluster CLUSTER --task TASK --container worker --interactive --command /bin/sh`" + `
+  (the stack's output ` + "`ClusterName`" + ` is the cluster). Whoever may call that is root in the task.
+- Every task bears the tags of its task definition: ` + "`devin:outpost`" + `, the stack's and the outpost's. To see costs by outpost, activate ` + "`devin:outpost`" + ` as a
+  cost allocation tag in the account's billing settings; AWS takes about a day.
 `)
 	return out.String()
 }

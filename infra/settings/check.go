@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // Patterns of AWS names; each is checked before AWS would, because CloudFormation reports one mistake a deployment.
@@ -23,6 +24,8 @@ var (
 	roleARN      = regexp.MustCompile(`^arn:aws[a-z-]*:iam::\d{12}:role/[A-Za-z0-9+=,.@_/-]+$`)
 	imageRef     = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./:@_-]{0,511}$`)
 	absolutePath = regexp.MustCompile(`^/[^\x00]*$`)
+	platform     = regexp.MustCompile(`^(LATEST|1\.([4-9]|[1-9]\d+)\.\d+|([2-9]|[1-9]\d+)\.\d+\.\d+)$`)
+	tagText      = regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+@-]*$`) // what all services take; some take more
 	mailAddress  = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
 )
 
@@ -35,6 +38,11 @@ var Endpoints = []Endpoint{"s3", "ecr.api", "ecr.dkr", "logs", "kms", "ssmmessag
 // maxOutposts keeps the functions' roles within the 10,240 characters of inline policy that a role has, and the parameters' names within the functions'
 // environment (4 KB in all), however long the names are.
 const maxOutposts = 8
+
+// OutpostTag is the key of the tag that bears an outpost's id, on its task definition and on each of its tasks.
+const OutpostTag = "devin:outpost"
+
+const maxTags = 20
 
 func oneOf[T ~string](problems *Problems, key string, value T, legal ...T) {
 	if !slices.Contains(legal, value) {
@@ -179,6 +187,9 @@ func (o *Outpost) check(problems *Problems, key string) {
 	oneOf(problems, key+".architecture", o.Architecture, X64, ARM64)
 	checkFargateSize(problems, key, o.CPU, o.Memory)
 	within(problems, key+".ephemeralDiskGiB", o.EphemeralDiskGiB, 20, 200)
+	if !platform.MatchString(o.PlatformVersion) {
+		problems.add("%s.platformVersion: %q is not LATEST or a number from 1.4.0", key, o.PlatformVersion)
+	}
 	if o.SharedMemoryMiB < 0 || o.SharedMemoryMiB > o.Memory/2 {
 		problems.add("%s.sharedMemoryMiB: %d is not from 0 to half of the task's memory (%d)", key, o.SharedMemoryMiB, o.Memory/2)
 	}
@@ -193,9 +204,6 @@ func (o *Outpost) check(problems *Problems, key string) {
 	}
 
 	matches(problems, key+".taskRole", o.TaskRole, roleARN, "the ARN of a role")
-	if o.TaskRole != "" && o.Exec {
-		problems.add("%s.exec: true opens the stack's own task role, but taskRole %q is yours; allow ssmmessages there and leave exec out", key, o.TaskRole)
-	}
 	for i, group := range o.SecurityGroups {
 		if !groupID.MatchString(group) {
 			problems.add("%s.securityGroups[%d]: %q is not the id of a security group (sg-…)", key, i, group)
@@ -219,13 +227,17 @@ func (o *Outpost) check(problems *Problems, key string) {
 func checkTags(problems *Problems, key string, tags map[string]string) {
 	for name, value := range tags {
 		switch {
-		case name == "" || len(name) > 128 || len(value) > 256:
+		case name == "" || utf8.RuneCountInString(name) > 128 || utf8.RuneCountInString(value) > 256:
 			problems.add("%s: %q = %q is not a tag: 1 to 128 characters for the key, at most 256 for the value", key, name, value)
+		case !tagText.MatchString(name + value):
+			problems.add("%s: %q = %q is not a tag for every service: only letters, digits, spaces and _.:/=+@- are", key, name, value)
+		case name == OutpostTag:
+			problems.add("%s: %q is the stack's own, by which tasks' costs are told apart; leave it out", key, name)
 		case strings.HasPrefix(strings.ToLower(name), "aws:"):
 			problems.add("%s: %q begins with aws:, which AWS keeps for itself", key, name)
 		}
 	}
-	if len(tags) > 40 {
-		problems.add("%s: %d are too many; a resource bears 50, and some are the stack's own", key, len(tags))
+	if len(tags) > maxTags {
+		problems.add("%s: %d are too many; at most %d, since a task bears 50: the stack's, its outpost's, and AWS's own", key, len(tags), maxTags)
 	}
 }

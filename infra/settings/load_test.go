@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,7 +49,7 @@ func TestEveryMistakeIsToldAtOnceWithKeyValueAndRemedy(t *testing.T) {
 		"network": map[string]any{"vpcId": "vpc-12345678", "nat": true, "cidr": "10.0.0.1/16"},
 		"outposts": []any{
 			map[string]any{"id": "", "tokenSecret": "cog_abc", "maxSessions": 2.5, "capacity": []any{"fargate", "fargate", "ec2"}, "cpu": 2048, "memory": 3000},
-			map[string]any{"id": "o", "tokenSecret": "t", "max_sessions": 1, "cpu": 3, "exec": true, "taskRole": "arn:aws:iam::123456789012:role/mine"},
+			map[string]any{"id": "o", "tokenSecret": "t", "max_sessions": 1, "cpu": 3, "platformVersion": "1.3.0", "tags": map[string]any{"a": "b?", "devin:outpost": "x"}},
 			map[string]any{"id": "o", "tokenSecret": "arn:aws:secretsmanager:eu-west-1:123456789012:secret:t", "image": "a", "baseImage": "b", "securityGroups": []any{"x"}},
 		},
 	})
@@ -73,8 +74,10 @@ func TestEveryMistakeIsToldAtOnceWithKeyValueAndRemedy(t *testing.T) {
 		`outposts[0].memory: 3000 MiB is not sold with cpu 2048; from 4096 to 16384 in steps of 1024`,
 		`outposts[0].tokenSecret: is the token itself; put that into Secrets Manager and give the secret's name here. Treat this token as leaked`,
 		`outposts[1].cpu: 3 is not one of 512, 1024, 2048, 4096, 8192, 16384`,
-		`outposts[1].exec: true opens the stack's own task role, but taskRole "arn:aws:iam::123456789012:role/mine" is yours; allow ssmmessages there and leave exec out`,
 		`outposts[1].max_sessions: there is no such key (its value is 1); did you mean "maxSessions"?`,
+		`outposts[1].platformVersion: "1.3.0" is not LATEST or a number from 1.4.0`,
+		`outposts[1].tags: "a" = "b?" is not a tag for every service: only letters, digits, spaces and _.:/=+@- are`,
+		`outposts[1].tags: "devin:outpost" is the stack's own, by which tasks' costs are told apart; leave it out`,
 		`outposts[2].baseImage: "b" is not used, since image "a" is complete; leave one of them out`,
 		`outposts[2].id: "o" stands in outposts[1] already; name each outpost once`,
 		`outposts[2].securityGroups[0]: "x" is not the id of a security group (sg-…)`,
@@ -87,6 +90,38 @@ func TestEveryMistakeIsToldAtOnceWithKeyValueAndRemedy(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "cog_abc") {
 		t.Error("the error repeats the token")
+	}
+}
+
+func TestPlatformVersionsAreTheLatestOrFrom140(t *testing.T) {
+	t.Parallel()
+	for version, legal := range map[string]bool{
+		"LATEST": true, "1.4.0": true, "1.10.2": true, "2.0.0": true, "10.0.0": true, "1.3.0": false, "1.4": false, "latest": false, "": false, "0.9.0": false, "1.04.0": false,
+	} {
+		context := smallest()
+		context["outposts"].([]any)[0].(map[string]any)["platformVersion"] = version
+		if _, err := Load(context); (err == nil) != legal {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
+func TestTooManyTagsAreRefusedBeforeATaskWouldBearThem(t *testing.T) {
+	t.Parallel()
+	tags := map[string]any{}
+	for i := range 21 {
+		tags[fmt.Sprint("tag-", i)] = strings.Repeat("ü", 256)
+	}
+	context := smallest()
+	context["tags"] = tags
+	want := Problems{"tags: 21 are too many; at most 20, since a task bears 50: the stack's, its outpost's, and AWS's own"}
+	_, err := Load(context)
+	if diff := cmp.Diff(error(want), err); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	delete(tags, "tag-0")
+	if _, err := Load(context); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -105,7 +140,7 @@ func TestNamesNeverBeginWithWordsOfAWSAndNeverMeet(t *testing.T) {
 	seen := map[string]bool{}
 	for _, parts := range [][]string{{"aws-x", "o"}, {"ECS", "o"}, {"fargate", "o"}, {"a", "b-c"}, {"a-b", "c"}, {"a", "b.c"}, {"a", "b c"}, {strings.Repeat("n", 300), "1"}, {strings.Repeat("n", 300), "2"}} {
 		name := SafeName(parts...)
-		if !strings.HasPrefix(name, "outposts-") || len(name) > 64 || illegal.MatchString(name) || seen[name] {
+		if !strings.HasPrefix(name, "outposts-") || len(name) > longestName || illegal.MatchString(name) || seen[name] {
 			t.Errorf("%q gives %q", parts, name)
 		}
 		seen[name] = true

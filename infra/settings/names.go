@@ -9,9 +9,9 @@ import (
 var illegal = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
 // longestName fits every kind of name below, and keeps the policies that list them within their limit.
-const longestName = 64
+const longestName = 52
 
-// SafeName makes a name out of parts that is legal for ECS task families and capacity providers, at most 64 characters long. It begins with a word of our
+// SafeName makes a name out of parts that is legal for ECS task families and capacity providers, at most 52 characters long. It begins with a word of our
 // own, since AWS refuses names that begin with aws, ecs or fargate, in any case, and ends with a hash, so that different parts never make the same name.
 func SafeName(parts ...string) string {
 	name, whole := "outposts", ""

@@ -68,6 +68,8 @@ type Outpost struct {
 	Memory int `json:"memory"`
 	// Disk of a task in GiB, gone with the task. The first 20 are free.
 	EphemeralDiskGiB int `json:"ephemeralDiskGiB" jsonschema:"minimum=20,maximum=200"`
+	// Fargate's platform version: `LATEST`, or a number from 1.4.0, the first that has all that a task here uses.
+	PlatformVersion string `json:"platformVersion"`
 	// Size of /dev/shm in MiB, taken from the task's memory when used. Chrome wants 512. 0: Docker's 64.
 	SharedMemoryMiB int `json:"sharedMemoryMiB" jsonschema:"minimum=0"`
 
@@ -80,11 +82,12 @@ type Outpost struct {
 	TaskRole string `json:"taskRole"`
 	// Security groups of your own that the tasks get besides the stack's.
 	SecurityGroups []string `json:"securityGroups"`
-	// Opens the task role to what ECS Exec needs, for debugging in a running task. Off: it is denied explicitly.
+	// Starts new tasks with ECS Exec, for debugging in a running task, and opens their role to what that needs; a `taskRole` of yours needs the four
+	// `ssmmessages` actions itself. Off: it is denied explicitly.
 	Exec bool `json:"exec"`
 	// How the worker runs the session.
 	Worker Worker `json:"worker"`
-	// Tags put on the outpost's task definition, besides `devin:outpost` (its id) and the stack's.
+	// Tags put on the outpost's task definition and each of its tasks, besides `devin:outpost` (its id) and the stack's.
 	Tags map[string]string `json:"tags"`
 }
 
@@ -201,7 +204,7 @@ func Defaults() Settings {
 func OutpostDefaults() Outpost {
 	return Outpost{
 		MaxSessions: 10, Dispatch: Watch, MaxFailures: 3, MaxSessionHours: 24, NetworkPolicy: Refuse,
-		Capacity: []Capacity{Fargate}, Architecture: X64, CPU: 2048, Memory: 8192, EphemeralDiskGiB: 30, SharedMemoryMiB: 512,
+		Capacity: []Capacity{Fargate}, Architecture: X64, CPU: 2048, Memory: 8192, EphemeralDiskGiB: 30, PlatformVersion: "LATEST", SharedMemoryMiB: 512,
 		BaseImage: "public.ecr.aws/e0h8a4b6/devin-cli:stable",
 		Worker:    Worker{Mode: Auto},
 	}

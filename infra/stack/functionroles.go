@@ -77,10 +77,13 @@ func (d *Deployment) driveSessions() []statement {
 		add(&roles, *w.execRole)
 		add(&outposts, w.outpost.ID)
 	}
+	tasks := []string{d.arn("ecs", "task/"+*d.cluster.name+"/*")}
 	ours := conditions{"ArnEquals": {"ecs:cluster": *d.cluster.arn}}
 	return []statement{
 		allow("RunWorkers", []string{"ecs:RunTask"}, definitions, ours).because("A task definition's revision rises with each deployment"),
-		allow("SeeAndStopTasks", []string{"ecs:DescribeTasks", "ecs:StopTask"}, []string{d.arn("ecs", "task/"+*d.cluster.name+"/*")}, ours).
+		// RunTask gives tasks the tags of their definition, for which ECS asks this permission, too (AWS, "Grant permission to tag resources on creation").
+		allow("TagTasksAtTheirStart", []string{"ecs:TagResource"}, tasks, conditions{"StringEquals": {"ecs:CreateAction": "RunTask"}}).because("A task's id is made when it starts"),
+		allow("SeeAndStopTasks", []string{"ecs:DescribeTasks", "ecs:StopTask"}, tasks, ours).
 			because("A task's id is made when it starts"),
 		allow("ListTasks", []string{"ecs:ListTasks"}, []string{"*"}, ours).
 			because("ListTasks is checked against container instances, which Fargate tasks have none of; the cluster narrows it"),

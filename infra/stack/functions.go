@@ -61,6 +61,11 @@ func (d *Deployment) newFunction(name string, memory float64, timeout int, envir
 		Environment:   awslambda.CfnFunction_EnvironmentProperty{Variables: environment},
 		LoggingConfig: awslambda.CfnFunction_LoggingConfigProperty{LogGroup: log.name},
 	})
+	// What a parameter asks for, the roles allow by then; and no function looks for a parameter that is still to be made.
+	for _, parameter := range d.parameters {
+		parameter.AddResourceDependency(role, nil)
+		f.AddResourceDependency(parameter, nil)
+	}
 	return function{name: f.Ref(), arn: f.AttrArn(), log: log.name}
 }
 

@@ -33,7 +33,7 @@ var configurations = map[string]string{
 			 "tokenSecretKey": "arn:aws:kms:eu-west-1:123456789012:key/11111111-2222-3333-4444-555555555555",
 			 "maxSessions": 50, "dispatch": "poll", "maxFailures": 5, "maxSessionHours": 48, "networkPolicy": "ignore", "capacity": ["fargate-spot", "fargate"],
 			 "architecture": "arm64", "cpu": 4096, "memory": 16384, "ephemeralDiskGiB": 100, "sharedMemoryMiB": 2048,
-			 "image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/worker:7", "securityGroups": ["sg-0123456789abcdef0"], "exec": true,
+			 "image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/team/worker:7", "securityGroups": ["sg-0123456789abcdef0"], "exec": true, "platformVersion": "1.4.0",
 			 "worker": {"mode": "cli", "workdir": "/work", "user": "devin", "setup": "/opt/setup.sh", "allowSudo": true, "chromePath": "/usr/bin/chromium", "desktop": true,
 			   "staticUrl": "https://static.devin.example/remote", "httpsProxy": "http://proxy:3128", "noProxy": "localhost", "sslCertFile": "/etc/ca.pem"},
 			 "tags": {"cost-centre": "42"}},

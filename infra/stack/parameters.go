@@ -21,6 +21,7 @@ func (d *Deployment) newParameters() (names []string) {
 			capacity = append(capacity, map[string]any{
 				"name": string(choice), "provider": providers[choice], "task_definition": w.family, "container": containerName,
 				"subnets": d.network.subnets, "security_groups": groups, "assign_public_ip": d.network.publicIP,
+				"platform_version": w.outpost.PlatformVersion, "exec": w.outpost.Exec, "propagate_tags": true,
 			})
 		}
 		name := d.settings.Parameter(w.outpost)
@@ -33,6 +34,7 @@ func (d *Deployment) newParameters() (names []string) {
 			}, nil),
 		})
 		parameter.AddResourceDependency(w.definition, nil)
+		d.parameters = append(d.parameters, parameter)
 		names = append(names, name)
 	}
 	return names

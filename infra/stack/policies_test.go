@@ -153,9 +153,9 @@ var allowedBy = map[string]string{
 	"sqs:SendMessageBatch": "sqs:SendMessage", "eventbridge:PutEvents": "events:PutEvents", "dynamodb:TransactWriteItems": "dynamodb:PutItem",
 }
 
-// notCalled are actions that the functions' roles need for what Lambda does in their place.
+// notCalled are actions that the functions' roles need for what Lambda does in their place, or ECS within RunTask.
 var notCalled = []string{
-	"iam:PassRole", "kms:Decrypt", "logs:CreateLogStream", "logs:PutLogEvents", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage",
+	"ecs:TagResource", "iam:PassRole", "kms:Decrypt", "logs:CreateLogStream", "logs:PutLogEvents", "sqs:DeleteMessage", "sqs:GetQueueAttributes", "sqs:ReceiveMessage",
 }
 
 func TestFunctionsMayCallWhatTheirCodeCallsAndNothingElse(t *testing.T) {

@@ -69,9 +69,11 @@ func (d *Deployment) newRole(id, description, service string, trust conditions, 
 		}),
 		Policies: []any{awsiam.CfnRole_PolicyProperty{PolicyName: jsii.String("Inline"), PolicyDocument: document(statements...)}},
 	})
+	told := map[string]bool{}
 	for _, s := range statements {
 		for _, resource := range s.Resource {
-			if s.Why != "" && strings.Contains(resource, "*") {
+			if s.Why != "" && strings.Contains(resource, "*") && !told[s.Why+resource] {
+				told[s.Why+resource] = true
 				d.accept(role, "AwsSolutions-IAM5", s.Why, "Resource::"+d.asNagSees(resource))
 			}
 		}

@@ -33,6 +33,8 @@ type Deployment struct {
 	tokens    []secret
 	worker    []worker
 	functions map[string]function
+	// parameters hold the outposts' configuration for the functions.
+	parameters []awscdk.CfnResource
 
 	accepted map[awscdk.CfnResource][]any // findings of cdk-nag that stand, with reasons
 }

@@ -98,7 +98,8 @@ func TestConfigurationIsInTheFunctionsOwnWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	choice := `{"name": %q, "provider": %q, "task_definition": %q, "container": "worker",
-		"subnets": ["${VpcPrivateSubnet1Subnet%s}", "${VpcPrivateSubnet2Subnet%s}"], "security_groups": ["${TaskSecurityGroup.GroupId}", "sg-0123456789abcdef0"], "assign_public_ip": false}`
+		"subnets": ["${VpcPrivateSubnet1Subnet%s}", "${VpcPrivateSubnet2Subnet%s}"], "security_groups": ["${TaskSecurityGroup.GroupId}", "sg-0123456789abcdef0"], "assign_public_ip": false,
+		"platform_version": "1.4.0", "exec": true, "propagate_tags": true}`
 	var ids []any
 	for _, id := range templates["fullest"].ofType("AWS::EC2::Subnet") {
 		if name, private := strings.CutPrefix(id, "VpcPrivateSubnet"); private {
@@ -116,6 +117,26 @@ func TestConfigurationIsInTheFunctionsOwnWords(t *testing.T) {
 			text := plain(tmpl.resource(t, id)["Value"]).(string)
 			if len(text) > 3000 { // a standard parameter holds 4 KB, and references grow when they are filled in
 				t.Errorf("%s: parameter %s holds %d bytes", name, id, len(text))
+			}
+		}
+	}
+}
+
+// A role may what a parameter asks for before the parameter asks it, and a function starts when its parameters are there.
+func TestDeploymentGoesFromRolesToParametersToFunctions(t *testing.T) {
+	t.Parallel()
+	tmpl := templates["fullest"]
+	waitsFor := func(id string) []string {
+		return list(tmpl.resources()[id].(map[string]any)["DependsOn"])
+	}
+	parameters := tmpl.ofType("AWS::SSM::Parameter")
+	for _, name := range Functions {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(parameters)), waitsFor(title(name))); diff != "" {
+			t.Errorf("%s waits for (-want +got):\n%s", name, diff)
+		}
+		for _, id := range parameters {
+			if !slices.Contains(waitsFor(id), title(name)+"Role") {
+				t.Errorf("%s waits for %v, not for the role of %s", id, waitsFor(id), name)
 			}
 		}
 	}

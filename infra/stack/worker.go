@@ -83,7 +83,7 @@ func (d *Deployment) newTaskDefinition(w worker, image string, log logGroup) aws
 		props.EphemeralStorage = awsecs.CfnTaskDefinition_EphemeralStorageProperty{SizeInGiB: jsii.Number(float64(w.outpost.EphemeralDiskGiB))}
 	}
 	definition := awsecs.NewCfnTaskDefinition(d.Stack, jsii.String(idOf("Worker", w.outpost)), props)
-	awscdk.Tags_Of(definition).Add(jsii.String("devin:outpost"), jsii.String(w.outpost.ID), nil)
+	awscdk.Tags_Of(definition).Add(jsii.String(settings.OutpostTag), jsii.String(w.outpost.ID), nil)
 	for name, value := range w.outpost.Tags {
 		awscdk.Tags_Of(definition).Add(jsii.String(name), jsii.String(value), nil)
 	}
