@@ -1,1 +1,31 @@
+// Package simulate runs the product in worlds of virtual time in which everything goes wrong, and judges whether what must always hold did. The core, the driver
+// and the handlers of the functions are the real ones; the fleet API, ECS, the lease table, the offer queue, KMS, the schedules and the workers are simulated, and
+// so is time: a day passes in seconds.
+//
+// # How a world runs
+//
+// A world is single-threaded. Every invocation of a function is a coroutine (iter.Pull) that runs until its next call to a port or to the clock; there it yields,
+// and the loop goes on with whatever comes next in virtual time. A fan-out makes more coroutines. One random source decides everything, so that a seed replays
+// exactly, and two seeds never meet the same order of things.
+//
+// At every call something may go wrong: it fails before or after it took effect, it times out and takes effect minutes later, the function stands still for minutes or
+// is gone. Around the calls, messages and events are lost, doubled and late, lists and indexes lag, workers die, sessions change, others claim, capacity and whole
+// services vanish, functions break, configurations change. [Faults] lists all of it. At the end of a world nothing goes wrong any more, and everything must settle.
+//
+// # What it takes for granted
+//
+// The worlds are as unkind as the documentation of the services, and what was seen of them, allows, and no more:
+//
+//   - A call that its caller gave up after 10 seconds takes effect within 2 minutes or never. A new task is listed within 25 seconds, and described within
+//     another minute. So it shows before LaunchUntil + session.LateLaunch.
+//   - The index of active leases shows what was true at most 45 seconds ago. Reads by key are consistent.
+//   - A session's status follows the truth within 12 seconds. It reads suspended by mistake, or 404, for at most 12 seconds, and 404 not twice within 5 minutes.
+//   - The clocks of all functions agree. RunTask is not sent after the deadline of its context, however long the function stood still.
+//
+// # How it is judged
+//
+// Every [Rule] is checked at the moment that could break it, with the faults on, by what the world knows and not by what the product believes. What may be so for a
+// while (an orphan, a session that waits) breaks its rule when it lasts through a number of sweeps that nothing went wrong in.
+//
+// Built with the tag mutants, the tests put faults into the product, one by one, and show that each is found.
 package simulate

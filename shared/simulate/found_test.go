@@ -1,0 +1,55 @@
+package simulate
+
+import (
+	"testing"
+	"time"
+)
+
+// What the simulator has found, each as a kind of weather in which it showed within a few dozen worlds.
+
+// A slot counter was set to what a lagging index showed, by sweeps that followed one another within seconds, or that counted leases which began and ended meanwhile.
+func TestCounterIsNotSetToWhatALaggingIndexShows(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
+		fair()(p)
+		p.indexLags, p.doubled = 0.6, 0.5
+	}}, 60)
+	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
+		fair()(p)
+		p.callFaults, p.mix = 0.1, []Fault{StallBefore}
+	}}, 60)
+}
+
+// Two invocations sent the RunTask of one attempt; one was refused, took that for the end of the attempt, and gave the claim back while the other's task began.
+func TestRefusalEndsNoAttemptThatAnotherInvocationIsLaunching(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
+		fair()(p)
+		p.callFaults, p.mix, p.messageDoubled = 0.15, []Fault{Throttled, StallAfter}, 0.5
+		for i := range p.config {
+			p.config[i].MaxFailures = 1
+		}
+	}}, 60)
+}
+
+// A claim that its caller had given up landed after the lease had ended, on a session that counts as running and whose claim so never lapses.
+func TestClaimThatLandsAfterTheEndIsGivenBack(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
+		fair()(p)
+		p.callFaults, p.mix, p.steals = 0.1, []Fault{LandsLate}, 0.3
+	}}, 60)
+}
+
+// Nothing may depend on how long a function lives: each is cut at its time limit, or lives on after it.
+func TestFunctionsThatAreCutOrLiveOnHarmNothing(t *testing.T) {
+	t.Parallel()
+	for _, zombies := range []float64{0, 1} {
+		clean(t, Options{Seed: 1, Sessions: 30, edit: func(p *plan) {
+			fair()(p)
+			p.callFaults, p.mix, p.zombies = 0.15, []Fault{StallBefore, StallAfter}, zombies
+			p.workerDies, p.slow = 0.3, 0.2
+			p.calmAfter = p.arrivals + time.Hour
+		}}, 40)
+	}
+}
