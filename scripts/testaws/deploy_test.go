@@ -53,6 +53,7 @@ type deployed struct {
 	physical  map[string]string            // logical id → physical id
 	functions map[string]map[string]string // function → its environment, all references resolved
 	family    string                       // of the only outpost's task definition
+	tags      map[string]string            // and its tags
 	token     string                       // name of the account token's secret
 }
 
@@ -66,7 +67,7 @@ func deploy(t *testing.T, site, token string) deployed {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	d := deployed{physical: map[string]string{}, functions: map[string]map[string]string{}, token: "devin-outposts/token"}
+	d := deployed{physical: map[string]string{}, functions: map[string]map[string]string{}, tags: map[string]string{}, token: "devin-outposts/token"}
 	if _, err := secretsmanager.NewFromConfig(clients).CreateSecret(t.Context(), &secretsmanager.CreateSecretInput{Name: &d.token, SecretString: &token}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +93,10 @@ func deploy(t *testing.T, site, token string) deployed {
 		}
 		if resource.Type == "AWS::ECS::TaskDefinition" {
 			d.family = resource.Properties["Family"].(string)
+			for _, tag := range resource.Properties["Tags"].([]any) {
+				tag := tag.(map[string]any)
+				d.tags[tag["Key"].(string)] = tag["Value"].(string)
+			}
 		}
 	}
 	body, err := json.Marshal(tmpl)

@@ -10,7 +10,10 @@ import (
 	"time"
 
 	lambda "github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
@@ -44,6 +47,7 @@ func (s *site) liveOneLife(t *testing.T) {
 	if err := s.fleet.WaitConnected(ctx, "devin-life"); err != nil {
 		t.Fatalf("no worker connected: %v", err)
 	}
+	s.carriesWhatTheStackSays(ctx, t)
 	output, exit, err := s.fleet.Exec(ctx, "devin-life", "env")
 	if err != nil || exit != 0 {
 		t.Fatalf("the session cannot work: exit %d, %v", exit, err)
@@ -69,6 +73,30 @@ func (s *site) liveOneLife(t *testing.T) {
 		t.Errorf("the queue still has it as %+v", entry)
 	}
 	s.holdsNoToken(t)
+}
+
+// carriesWhatTheStackSays looks at the only task: the configuration's way from cdk.json through the parameter and the function into RunTask.
+func (s *site) carriesWhatTheStackSays(ctx context.Context, t *testing.T) {
+	t.Helper()
+	client := s.ecs.Client()
+	listed, err := client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: aws.String(s.physical["Cluster"])})
+	if err != nil || len(listed.TaskArns) != 1 {
+		t.Fatalf("tasks: %+v (%v)", listed, err)
+	}
+	out, err := client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: aws.String(s.physical["Cluster"]), Tasks: listed.TaskArns, Include: []types.TaskField{types.TaskFieldTags}})
+	if err != nil || len(out.Tasks) != 1 {
+		t.Fatalf("described: %+v (%v)", out, err)
+	}
+	task, tags := out.Tasks[0], map[string]string{}
+	for _, tag := range out.Tasks[0].Tags {
+		tags[*tag.Key] = *tag.Value
+	}
+	if diff := cmp.Diff(map[string]string{"devin:outpost": outpost}, tags); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
+	if !task.EnableExecuteCommand || *task.CapacityProviderName != "FARGATE" {
+		t.Errorf("the task runs on %s, with ECS Exec %v", *task.CapacityProviderName, task.EnableExecuteCommand)
+	}
 }
 
 // ended waits for the end of a lease: observe brings it about, or the next sweep does.

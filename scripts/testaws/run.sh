@@ -26,7 +26,7 @@ if ! has_all "$python"; then
 	exit 1
 fi
 
-# A stack for this machine's processor, with one outpost that is listed and not watched, so that poll returns.
+# A stack for this machine's processor, with one outpost that is listed and not watched, so that poll returns, and whose tasks can be looked into.
 echo "== build and synthesise"
 site=$PWD/.cache/testaws/site
 arch=$(go env GOHOSTARCH)
@@ -36,7 +36,7 @@ DIST="$site/dist" FUNCTION_ARCH=$arch VERSION=testaws scripts/build.sh >/dev/nul
 go build -o "$site/infra" ./infra
 words=$([ "$arch" = arm64 ] && echo arm64 || echo x64)
 (cd "$site" && CDK_OUTDIR=cdk.out CDK_CONTEXT_JSON='{"functionArchitecture": "'"$words"'",
-  "outposts": [{"id": "outpost_env-testaws", "tokenSecret": "devin-outposts/token", "dispatch": "poll"}]}' ./infra)
+  "outposts": [{"id": "outpost_env-testaws", "tokenSecret": "devin-outposts/token", "dispatch": "poll", "exec": true}]}' ./infra)
 rie=$(go env GOPATH)/bin/aws-lambda-rie
 [ -x "$rie" ] || go install github.com/aws/aws-lambda-runtime-interface-emulator/cmd/aws-lambda-rie@v0.0.0-20261030222936-bef5c4ba774d
 

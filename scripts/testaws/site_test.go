@@ -58,7 +58,7 @@ func open(t *testing.T) *site {
 		Definitions: map[string]ecstest.Definition{s.family: {
 			// A container has a workspace of its own; here it is the directory that the task is started in.
 			Command:  []string{"/bin/sh", "-c", `export OUTPOST_WORKDIR="$PWD" HOME="$PWD"; exec "$0"`, filepath.Join(s.dir, "dist", "worker", "outpost-worker-"+runtime.GOARCH)},
-			WorkRoot: work, StopTimeout: 10 * time.Second,
+			WorkRoot: work, StopTimeout: 10 * time.Second, Tags: s.tags,
 			Env: map[string]string{
 				"PATH": os.Getenv("PATH"), "OUTPOST_MODE": "remote", "OUTPOST_ALLOW_SAME_USER": "true", "OUTPOST_STATIC_URL": s.fleet.StaticURL(), "OUTPOST_STOP_SECONDS": "8",
 				"AWS_REGION": "us-east-1", "AWS_ENDPOINT_URL": os.Getenv("MOTO_URL"), "AWS_ACCESS_KEY_ID": "testing", "AWS_SECRET_ACCESS_KEY": "testing",

@@ -50,6 +50,7 @@ type Definition struct {
 	Env         map[string]string // a process has these variables and RunTask's and no others
 	WorkRoot    string            // every process runs in a new directory below it, which the caller removes; empty = in the server's own directory
 	StopTimeout time.Duration     // between SIGTERM and SIGKILL; 0 = 30 s
+	Tags        map[string]string // of the task definition; a task gets them when RunTask says so
 
 	// Stub runs in place of Command. Its context ends, with the cause ErrTerminated or ErrKilled, when a process would get a signal; after ErrKilled its exit code
 	// is not waited for.

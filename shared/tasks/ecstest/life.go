@@ -19,6 +19,7 @@ type task struct {
 	overrides  json.RawMessage
 	env        map[string]string // of the overrides
 	exec       bool              // ECS Exec is enabled
+	tags       map[string]string // until it is told to stop
 	asked      []byte            // the whole request
 	createdAt  time.Time
 

@@ -244,6 +244,33 @@ func TestDescribedTaskTellsItsWholeLife(t *testing.T) {
 	}
 }
 
+func TestTaskBearsItsDefinitionsTagsWhenAskedToAndUntilItIsToldToStop(t *testing.T) {
+	t.Parallel()
+	d := stub()
+	d.Tags = map[string]string{"team": "platform", "devin:outpost": "outpost_env-1"}
+	b := newBench(t, d)
+	tags := func(arn string) []types.Tag {
+		t.Helper()
+		out, err := b.sdk.DescribeTasks(b.ctx, &ecs.DescribeTasksInput{Cluster: aws.String("outposts"), Tasks: []string{arn}, Include: []types.TaskField{types.TaskFieldTags}})
+		if err != nil || len(out.Tasks) != 1 {
+			t.Fatalf("%+v, %v", out, err)
+		}
+		return out.Tasks[0].Tags
+	}
+	arn := b.run("a", func(in *ecs.RunTaskInput) { in.PropagateTags = types.PropagateTagsTaskDefinition })
+	want := []types.Tag{{Key: aws.String("devin:outpost"), Value: aws.String("outpost_env-1")}, {Key: aws.String("team"), Value: aws.String("platform")}}
+	if diff := cmp.Diff(want, tags(arn), cmpopts.IgnoreUnexported(types.Tag{})); diff != "" {
+		t.Errorf("asked to (-want +got):\n%s", diff)
+	}
+	b.stop(arn, "enough")
+	if got := tags(arn); len(got) != 0 {
+		t.Errorf("told to stop: %v", got)
+	}
+	if got := tags(b.run("b")); len(got) != 0 {
+		t.Errorf("not asked to: %v", got)
+	}
+}
+
 func TestServerThatCannotStartSaysWhy(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, stub())

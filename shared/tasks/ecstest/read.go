@@ -1,6 +1,8 @@
 package ecstest
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -25,12 +27,14 @@ func (s *Server) stopTask(in stopTaskRequest) (any, *fault) {
 	if in.Reason == "" {
 		in.Reason = "Task stopped by user"
 	}
+	t.tags = nil // StopTask takes them away (seen in the field)
 	t.end(Death{StopCode: "UserInitiated", Reason: in.Reason})
 	return map[string]any{"task": t.describe(epoch)}, nil
 }
 
 type describeTasksRequest struct {
 	Cluster string   `json:"cluster"`
+	Include []string `json:"include"`
 	Tasks   []string `json:"tasks"`
 }
 
@@ -52,7 +56,15 @@ func (s *Server) describeTasks(in describeTasksRequest) (any, *fault) {
 			ok = false
 		}
 		if ok {
-			tasks = append(tasks, t.describe(epoch))
+			described := t.describe(epoch)
+			if slices.Contains(in.Include, "TAGS") {
+				tags := []any{}
+				for _, key := range slices.Sorted(maps.Keys(t.tags)) {
+					tags = append(tags, map[string]any{"key": key, "value": t.tags[key]})
+				}
+				described["tags"] = tags
+			}
+			tasks = append(tasks, described)
 			continue
 		}
 		arn := name

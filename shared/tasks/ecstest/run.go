@@ -215,6 +215,9 @@ func (s *Server) create(definition string, d Definition, provider string, in run
 		status: "PROVISIONING", desired: "RUNNING", createdAt: s.o.Now(),
 		stopping: make(chan struct{}), killed: make(chan struct{}), events: make(chan Event, maxEvents),
 	}
+	if in.PropagateTags == "TASK_DEFINITION" {
+		t.tags = d.Tags
+	}
 	if len(t.overrides) == 0 {
 		t.overrides = json.RawMessage(`{"containerOverrides":[]}`)
 	}
