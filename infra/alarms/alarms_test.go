@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/devin-outposts/devin-outposts-aws/shared/telemetry"
 )
 
@@ -92,8 +94,9 @@ func TestEveryAlarmSaysWhatItMeansWhereToLookAndWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheRunbookQuotesLogLinesThatAreWritten(t *testing.T) {
-	t.Parallel()
+// sources is the code that runs in the functions.
+func sources(t *testing.T) string {
+	t.Helper()
 	var source strings.Builder
 	for _, root := range []string{"../../shared", "../../functions"} {
 		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
@@ -108,8 +111,32 @@ func TestTheRunbookQuotesLogLinesThatAreWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return source.String()
+}
+
+func TestEveryDeclaredMetricIsReportedByTheFunctions(t *testing.T) {
+	t.Parallel()
+	source := sources(t)
+	var declared []string
+	for _, m := range regexp.MustCompile(`(?m)^\t(\w+)\s+= Metric\{"(\w+)"`).FindAllStringSubmatch(source, -1) {
+		declared = append(declared, m[2])
+		if !regexp.MustCompile(`\btelemetry\.` + m[1] + `\b`).MatchString(source) {
+			t.Errorf("metric %s is declared, but nobody reports it", m[2])
+		}
+	}
+	var listed []string
+	for _, m := range telemetry.Metrics {
+		listed = append(listed, m.Name)
+	}
+	if diff := cmp.Diff(listed, declared); diff != "" {
+		t.Errorf("metrics (-listed +declared):\n%s", diff)
+	}
+}
+
+func TestTheRunbookQuotesLogLinesThatAreWritten(t *testing.T) {
+	t.Parallel()
 	// The lines of a session's changes are put together from its state; Lambda writes its own.
-	written := source.String() + `"session ended" "session stopping" "Task timed out"`
+	written := sources(t) + `"session ended" "session stopping" "Task timed out"`
 	quoted := regexp.MustCompile("`([a-z]+ [^`]*|Task timed out)`")
 	n := 0
 	for _, a := range All(timeouts) {
