@@ -23,13 +23,16 @@ func TestCounterIsNotSetToWhatALaggingIndexShows(t *testing.T) {
 // Two invocations sent the RunTask of one attempt; one was refused, took that for the end of the attempt, and gave the claim back while the other's task began.
 func TestRefusalEndsNoAttemptThatAnotherInvocationIsLaunching(t *testing.T) {
 	t.Parallel()
-	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
-		fair()(p)
-		p.callFaults, p.mix, p.messageDoubled = 0.15, []Fault{Throttled, StallAfter}, 0.5
-		for i := range p.config {
-			p.config[i].MaxFailures = 1
-		}
-	}}, 60)
+	clean(t, Options{Seed: 1, Sessions: 40, edit: crowded}, 60)
+}
+
+// crowded is weather in which several invocations look at one session at once, and calls are refused.
+func crowded(p *plan) {
+	fair()(p)
+	p.callFaults, p.mix, p.messageDoubled = 0.15, []Fault{Throttled, StallAfter}, 0.5
+	for i := range p.config {
+		p.config[i].MaxFailures = 1
+	}
 }
 
 // A claim that its caller had given up landed after the lease had ended, on a session that counts as running and whose claim so never lapses.

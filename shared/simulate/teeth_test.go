@@ -29,6 +29,7 @@ type mutant struct {
 	name string
 	next func(session.View) session.Action
 	wrap func(*world, functions.Kit) functions.Kit
+	edit func(*plan) // the weather in which it is looked for; nil = every kind
 }
 
 // changed answers what Next says of a View in which the lease is another.
@@ -261,7 +262,7 @@ var mutants = []mutant{
 	{name: "launch under another drive's limit, and take a refusal for the end of the attempt", next: func(v session.View) session.Action {
 		v.Limit = session.Clear
 		return session.Next(v)
-	}},
+	}, edit: crowded},
 	{name: "launch though the claim was lost", next: func(v session.View) session.Action {
 		if in(v, session.Reserved) && (v.Try.Kind == session.ClaimLost || v.Entry.Phase == session.PhaseClaimed && v.Entry.AcceptorID != acceptor) {
 			v.Try = session.Try{Kind: session.Granted, Grant: session.Grant{Status: session.StatusPending, Began: v.Now, Life: time.Hour, Ciphertext: "sealed-0-0", GatewayURL: "wss://gateway"}}
@@ -368,7 +369,7 @@ var mutants = []mutant{
 }
 
 // found looks for the first seed, of so many, in which a rule is broken.
-func found(seeds int, wrap func(*world, functions.Kit) functions.Kit) (Report, int) {
+func found(seeds int, m mutant) (Report, int) {
 	var next, tried atomic.Int64
 	var stop atomic.Bool
 	var mu sync.Mutex
@@ -382,7 +383,7 @@ func found(seeds int, wrap func(*world, functions.Kit) functions.Kit) (Report, i
 					return
 				}
 				tried.Add(1)
-				if r := Run(Options{Seed: uint64(seed), Sessions: 50, wrap: wrap}); len(r.Violations) > 0 {
+				if r := Run(Options{Seed: uint64(seed), Sessions: 50, wrap: m.wrap, edit: m.edit}); len(r.Violations) > 0 {
 					stop.Store(true)
 					mu.Lock()
 					first = r
@@ -403,7 +404,7 @@ func TestEveryDeliberateFaultIsFound(t *testing.T) {
 				drive.Next = m.next
 				defer func() { drive.Next = session.Next }()
 			}
-			r, tried := found(*teethSeeds, m.wrap)
+			r, tried := found(*teethSeeds, m)
 			if len(r.Violations) == 0 {
 				t.Fatalf("not found in %d seeds", tried)
 			}

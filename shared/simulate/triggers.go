@@ -122,7 +122,7 @@ func (q *queue) take(id, body string) {
 		return
 	}
 	if w.inject(MessageDoubled, w.plan.messageDoubled) {
-		put(w.between(0, 90*time.Second))
+		put(w.between(0, []time.Duration{500 * time.Millisecond, 90 * time.Second}[w.from(0, 1)]))
 	}
 	if w.inject(MessageLate, w.plan.messageLate) {
 		put(w.between(time.Second, 8*time.Minute))
