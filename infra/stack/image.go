@@ -65,8 +65,8 @@ func (d *Deployment) buildImage(id, base string, architecture settings.Architect
 		Exclude:   jsii.Strings("outpost-worker-" + other),
 		Platform:  platform,
 		BuildArgs: &map[string]*string{
-			"BASE":   jsii.String(base),
-			"BINARY": jsii.String("outpost-worker-" + goarch(architecture)),
+			"BASE_IMAGE": jsii.String(base),
+			"WORKER":     jsii.String("outpost-worker-" + goarch(architecture)),
 		},
 	})
 	return image{reference: *asset.ImageUri(), repository: *asset.Repository().RepositoryArn()}

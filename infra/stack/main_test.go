@@ -45,7 +45,7 @@ var configurations = map[string]string{
 		"network": {"vpcId": "vpc-0123456789abcdef0", "subnets": ["subnet-0123456789abcdef0", "subnet-0123456789abcdef1"], "assignPublicIp": false},
 		"outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token", "dispatch": "poll"}]}`,
 	"own-topic": `{"alarmTopic": "arn:aws:sns:eu-west-1:123456789012:mine", "outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token"}]}`,
-	"second":    `{"stackName": "devin-outposts-2", "outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token"}]}`,
+	"second":    `{"stackName": "devin-outposts-2", "outposts": [{"id": "outpost_env-example", "tokenSecret": "devin-outposts/token", "architecture": "arm64"}]}`,
 	"longest":   longest(),
 }
 
@@ -60,9 +60,10 @@ func longest() string {
 	return fmt.Sprintf(`{"stackName": "ecs-%s", "outposts": [%s]}`, strings.Repeat("n", 124), strings.Join(outposts, ","))
 }
 
-// templates are the synthesised configurations, by name; findings what cdk-nag says of them.
+// templates are the synthesised configurations, by name; builds the images that are built for them; findings what cdk-nag says of them.
 var (
 	templates = map[string]template{}
+	builds    = map[string][]build{}
 	findings  = map[string][]string{}
 )
 
@@ -85,11 +86,13 @@ func TestMain(m *testing.M) {
 			wanted[name] = load(text)
 		}
 		for name, wanted := range wanted {
-			t, err := synthesise(wanted, filepath.Join(dist, string(wanted.FunctionArchitecture)), filepath.Join(dist, "cdk.out", name))
+			out := filepath.Join(dist, "cdk.out", name)
+			t, err := synthesise(wanted, filepath.Join(dist, string(wanted.FunctionArchitecture)), out)
 			if err != nil {
 				panic(fmt.Sprintf("synthesise %s: %v", name, err))
 			}
 			templates[name] = t
+			builds[name] = readBuilds(out)
 		}
 		for _, name := range []string{"default", "fullest"} {
 			wanted := load(configurations[name])
