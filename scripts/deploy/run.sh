@@ -47,3 +47,4 @@ if grep -q container-assets cdk.out/*.template.json 2>/dev/null && ! docker info
 fi
 ask "Deploy this?" || fail "nothing was changed"
 $cdk deploy --require-approval never "$@"
+echo 'deployed; "go run ./scripts/outpostctl doctor" checks it'
