@@ -17,10 +17,13 @@ import (
 // Handler serves the schedule; it ignores its payload.
 type Handler struct{ functions.Kit }
 
-// sessionsAtOnce bounds how many sessions of an outpost are looked at in parallel.
-const sessionsAtOnce = 32
+// How much is looked at in parallel: so many outposts, so that one whose API does not answer does not take the time of those after it, and so many sessions of each.
+const (
+	outpostsAtOnce = 16
+	sessionsAtOnce = 32
+)
 
-// Handle sweeps every outpost ever seen. One outpost's fault keeps no other back.
+// Handle sweeps every outpost ever seen, all at once. One outpost's fault keeps no other back.
 func (h Handler) Handle(ctx context.Context) error {
 	run, err := h.Begin(ctx)
 	if err != nil {
@@ -46,13 +49,14 @@ func (h Handler) Handle(ctx context.Context) error {
 		}
 		found[s.OutpostID][s.SessionID] = append(found[s.OutpostID][s.SessionID], s.Task)
 	}
-	for _, id := range ids {
-		if err := h.sweep(ctx, run, id, listed{ok: known, at: began, of: found[id]}); err != nil {
-			h.Log.Error("sweep failed", "outpost_id", id, "error", err.Error())
-			errs = append(errs, fmt.Errorf("sweep outpost %s: %w", id, err))
+	failed := make([]error, len(ids))
+	h.FanOut(len(ids), outpostsAtOnce, func(i int) {
+		if err := h.sweep(ctx, run, ids[i], listed{ok: known, at: began, of: found[ids[i]]}); err != nil {
+			h.Log.Error("sweep failed", "outpost_id", ids[i], "error", err.Error())
+			failed[i] = fmt.Errorf("sweep outpost %s: %w", ids[i], err)
 		}
-	}
-	return errors.Join(errs...)
+	})
+	return errors.Join(append(errs, failed...)...)
 }
 
 // outposts are those configured and those ever seen.
