@@ -135,7 +135,7 @@ func (w *world) fanOut(n, atOnce int, do func(i int)) {
 	parent := w.current
 	parent.alive()
 	width := min(n, atOnce, w.plan.width)
-	if parent.inv.function == "poll" { // its outposts are watched all at once
+	if !parent.child && parent.inv.function != "claim" { // outposts are looked at all at once
 		width = min(n, atOnce)
 	}
 	if width <= 1 {

@@ -45,13 +45,14 @@ const (
 	Redeployed      Fault = "redeployed"       // the configuration changes under running sessions
 	ScheduleDoubled Fault = "schedule_doubled" // a schedule fires twice
 	ForeignStop     Fault = "foreign_stop"     // somebody stops a task by hand
+	Hangs           Fault = "hangs"            // the fleet API does not answer for one outpost, for minutes to an hour
 	StreamSilent    Fault = "stream_silent"    // a watch stays open and brings nothing
 )
 
 // Faults are all of them.
 var Faults = []Fault{FailsBefore, FailsAfter, LandsLate, Throttled, StallBefore, StallAfter, CrashBefore, CrashAfter, Outage, Broken, CapacityGone, BadImage,
 	NeverStarts, WorkerDies, WorkerMute, MessageLost, MessageDoubled, MessageLate, EventLost, EventDoubled, EventLate, IndexLags, ListLags, TaskMissing, RivalClaims,
-	ClaimStolen, StatusFlash, EntryBlip, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, StreamSilent}
+	ClaimStolen, StatusFlash, EntryBlip, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, Hangs, StreamSilent}
 
 // callFaults are those of one call.
 var callFaults = Faults[:8]

@@ -59,10 +59,23 @@ func (w *world) apiError(op, id string, err error) error {
 	return &outposts.TemporaryError{Op: op, Err: err}
 }
 
+// call makes one call to the API.
+func (p fleetPort) call(verb, id string, effect func()) error {
+	w := p.w
+	if len(w.plan.hangs) > 0 && w.within(w.plan.hangs, p.outpost) {
+		w.faults[Hangs]++
+		w.calls[fleetAPI][verb]++
+		w.current.inv.faulted = true
+		w.current.sleep(callTimeout)
+		return errTimeout
+	}
+	return w.call(fleetAPI, verb, id, time.Time{}, effect)
+}
+
 // List implements functions.Fleet.
 func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.Listing, err error) {
 	f := p.w.fleet
-	err = p.w.call(fleetAPI, "list", "", time.Time{}, func() {
+	err = p.call("list", "", func() {
 		rows := f.queue[q.Outpost]
 		keep := rows[:0]
 		for _, s := range rows {
@@ -92,7 +105,7 @@ func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.
 func (p fleetPort) Get(_ context.Context, id string) (e outposts.Entry, err error) {
 	f := p.w.fleet
 	found := false
-	err = p.w.call(fleetAPI, "get", id, time.Time{}, func() {
+	err = p.call("get", id, func() {
 		if s := f.byID[id]; f.visible(s) {
 			e, found = f.entry(s), true
 		}
@@ -111,7 +124,7 @@ func (p fleetPort) Claim(_ context.Context, id, who string) (c outposts.Claim, e
 	w, f := p.w, p.w.fleet
 	refused := error(outposts.ErrNotFound)
 	w.judge.claims(f.byID[id])
-	err = w.call(fleetAPI, "claim", id, time.Time{}, func() { c, refused = f.claim(f.byID[id], who) })
+	err = p.call("claim", id, func() { c, refused = f.claim(f.byID[id], who) })
 	switch {
 	case err != nil:
 		return outposts.Claim{}, p.w.apiError("claim "+id, id, err)
@@ -160,9 +173,9 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 
 // Release implements functions.Fleet.
 func (p fleetPort) Release(_ context.Context, id, who string) error {
-	w, f := p.w, p.w.fleet
+	f := p.w.fleet
 	refused := error(outposts.ErrClaimLost)
-	err := w.call(fleetAPI, "release", id, time.Time{}, func() { refused = f.release(f.byID[id], who) })
+	err := p.call("release", id, func() { refused = f.release(f.byID[id], who) })
 	switch {
 	case err != nil:
 		return p.w.apiError("release "+id, id, err)

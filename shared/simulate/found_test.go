@@ -1,6 +1,7 @@
 package simulate
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -55,4 +56,20 @@ func TestFunctionsThatAreCutOrLiveOnHarmNothing(t *testing.T) {
 			p.calmAfter = p.arrivals + time.Hour
 		}}, 40)
 	}
+}
+
+// An outpost whose API did not answer took all of sweep's time, and the outposts after it were not looked at.
+func TestOutpostThatDoesNotAnswerKeepsNoOtherWaiting(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 120, edit: func(p *plan) {
+		fair("claim")(p)
+		first := p.config[0]
+		first.MaxSessions = 40
+		p.config, p.width, p.calmAfter = nil, 32, p.arrivals+40*time.Minute
+		for i := range 6 {
+			first.ID = fmt.Sprintf("outpost_env-%d", i+1)
+			p.config = append(p.config, first)
+		}
+		p.hangs = []window{{5 * time.Minute, 2 * time.Hour, "outpost_env-1"}, {5 * time.Minute, 2 * time.Hour, "outpost_env-2"}}
+	}}, 20)
 }

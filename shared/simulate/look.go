@@ -106,7 +106,7 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 		c, err := w.store.memory.Counter(context.Background(), s.outpost)
 		waits = err == nil && !c.Draining && !w.time().Before(had.NotBefore)
 	}
-	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, w.plan.pickup(),
+	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, w.plan.pickup(),
 		func() string { return fmt.Sprintf("%d of %d slots used", w.store.used[s.outpost], o.MaxSessions) })
 }
 

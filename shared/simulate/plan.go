@@ -35,6 +35,7 @@ type plan struct {
 	outages  []window
 	broken   []window // functions
 	capacity []window // choices that take no task
+	hangs    []window // outposts for which the fleet API does not answer
 	images   []window // choices whose tasks stop before they run
 
 	messageLost, messageDoubled, messageLate      float64
@@ -168,6 +169,9 @@ func (p *plan) vanish(l *loop) {
 		p.capacity = append(p.capacity, span([]string{"spot", "fargate"}[l.from(0, 1)]))
 	}
 	if l.chance(0.3) {
+		p.hangs = append(p.hangs, span(p.config[l.from(0, len(p.config)-1)].ID))
+	}
+	if l.chance(0.3) {
 		p.images = append(p.images, span([]string{"spot", "fargate"}[l.from(0, 1)]))
 	}
 }
@@ -212,6 +216,8 @@ func (p *plan) without(masked []Fault) {
 			p.broken = nil
 		case CapacityGone:
 			p.capacity = nil
+		case Hangs:
+			p.hangs = nil
 		case BadImage:
 			p.images = nil
 		case Redeployed:
