@@ -24,6 +24,7 @@ type settings struct {
 	Scale    bool             `help:"Run the scenarios of docs/scale.md instead."`
 	Scenario string           `placeholder:"TEXT" help:"With --scale: only those whose name holds this text."`
 	Out      string           `placeholder:"DIR" type:"existingdir" help:"With --scale: write scale.json and a plot of each scenario there."`
+	AtOnce   int              `default:"1" help:"With --scale: how many scenarios to run at once; each takes a gigabyte or more."`
 	NoShrink bool             `help:"Print a failing world as it is, and look for no smaller one."`
 }
 
@@ -32,6 +33,7 @@ func main() {
 	kong.Parse(&s, kong.Name("simulate"), kong.Description("Simulates sessions under faults in virtual time. Exit code 1 when a rule was broken."))
 	debug.SetGCPercent(400) // worlds are made and thrown away
 	if s.Scale {
+		debug.SetGCPercent(100) // these are large
 		if err := scale(s, os.Stdout, time.Now); err != nil {
 			fmt.Fprintln(os.Stderr, "simulate:", err)
 			os.Exit(1)

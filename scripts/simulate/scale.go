@@ -18,7 +18,7 @@ func scale(s settings, out io.Writer, now func() time.Time) error {
 	var group sync.WaitGroup
 	all := simulate.Scenarios()
 	figures := make([]simulate.Figures, len(all))
-	running := make(chan bool, 2)
+	running := make(chan bool, max(1, s.AtOnce))
 	for i, sc := range all {
 		if !strings.Contains(sc.Name, s.Scenario) {
 			continue
