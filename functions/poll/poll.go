@@ -50,14 +50,36 @@ func (h Handler) serve(ctx context.Context, run *functions.Run, id string) error
 	if c.Watch && h.Watcher != nil {
 		return h.watch(ctx, run, id, h.Watcher(*c))
 	}
-	_, err := list(ctx, run, id)
+	_, err := h.list(ctx, run, id)
 	return err
+}
+
+// list lists and offers, and notes that it did: the note is poll's alone, so that its absence tells of poll.
+func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found, error) {
+	o, err := run.Outpost(ctx, id)
+	if err != nil {
+		return found{}, err
+	}
+	f, err := list(ctx, run, o)
+	if err != nil {
+		return f, err
+	}
+	run.Metrics.Count(id, telemetry.PollSucceeded, 1)
+	var oldest time.Time
+	if len(f.waiting) > 0 {
+		oldest = f.waiting[0].CreatedAt
+	}
+	return f, run.Store.Polled(ctx, id, run.Clock.Now(), oldest)
 }
 
 // Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots. It answers the entries that could be
 // taken, oldest first, offered or not.
 func Offer(ctx context.Context, run *functions.Run, outpostID string) ([]session.Entry, error) {
-	f, err := list(ctx, run, outpostID)
+	o, err := run.Outpost(ctx, outpostID)
+	if err != nil {
+		return nil, err
+	}
+	f, err := list(ctx, run, o)
 	return f.waiting, err
 }
 
@@ -69,15 +91,11 @@ type found struct {
 }
 
 // list lists and offers once.
-func list(ctx context.Context, run *functions.Run, outpostID string) (found, error) {
-	o, err := run.Outpost(ctx, outpostID)
-	if err != nil {
-		return found{}, err
-	}
+func list(ctx context.Context, run *functions.Run, o functions.Outpost) (found, error) {
 	if o.Config == nil {
 		return found{}, nil
 	}
-	now := run.Clock.Now()
+	outpostID, now := o.ID, run.Clock.Now()
 	waiting, cursor, err := waiting(ctx, run, o)
 	if err != nil {
 		run.Metrics.Count(outpostID, telemetry.PollFailed, 1)
@@ -86,10 +104,8 @@ func list(ctx context.Context, run *functions.Run, outpostID string) (found, err
 		}
 		return found{}, fmt.Errorf("list outpost %s: %w", outpostID, err)
 	}
-	var since time.Time
 	if len(waiting) > 0 {
-		since = waiting[0].CreatedAt
-		run.Metrics.Time(outpostID, telemetry.OldestWaiting, max(0, now.Sub(since)))
+		run.Metrics.Time(outpostID, telemetry.OldestWaiting, max(0, now.Sub(waiting[0].CreatedAt)))
 	}
 	list := make([]events.Offer, 0, o.Free())
 	for _, e := range waiting[:min(len(waiting), o.Free())] {
@@ -100,11 +116,10 @@ func list(ctx context.Context, run *functions.Run, outpostID string) (found, err
 		return f, err
 	}
 	run.Metrics.Count(outpostID, telemetry.Offered, len(list))
-	run.Metrics.Count(outpostID, telemetry.PollSucceeded, 1)
 	if len(list) > 0 {
 		run.Log.Info("sessions offered", "outpost_id", outpostID, "waiting", len(waiting), "free", o.Free(), "offered", len(list))
 	}
-	return f, run.Store.Polled(ctx, outpostID, now, since)
+	return f, nil
 }
 
 // waiting lists the sessions of an outpost that could be taken, oldest first: those without a live lease and without a not-before in the future.

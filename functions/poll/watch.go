@@ -36,7 +36,7 @@ func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w fun
 		if end.Before(stop) {
 			stop = end
 		}
-		f, err := list(ctx, run, id)
+		f, err := h.list(ctx, run, id)
 		switch {
 		case errors.Is(err, outposts.ErrUnauthorized):
 			return err // the schedule's minute is beat enough for a token that is refused

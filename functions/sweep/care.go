@@ -81,8 +81,8 @@ func (s *sweep) remember(ctx context.Context) error {
 
 // When sweep does the work of others, and how much of claim's.
 const (
-	pollDead   = 3 * time.Minute
-	claimDead  = 3 * time.Minute
+	pollDead   = 3 * time.Minute // without a listing of poll's
+	overdue    = 3 * time.Minute // that a session has waited beside a free slot
 	mostClaims = 20
 )
 
@@ -94,7 +94,7 @@ func (s *sweep) standIn(ctx context.Context) error {
 	}
 	h := s.o.Health
 	polled := now.Sub(h.LastPoll) < pollDead
-	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= claimDead && s.o.Free() > 0
+	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= overdue && s.o.Free() > 0
 	if polled && !slow {
 		return nil
 	}
@@ -102,24 +102,20 @@ func (s *sweep) standIn(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if !polled && len(waiting) > 0 {
-		s.Log.Error("poll does not list, sweep does", "outpost_id", s.o.ID, "last", h.LastPoll)
-		s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
-	}
-	var overdue []session.Entry
+	var late []session.Entry
 	for _, e := range waiting {
-		if !e.CreatedAt.IsZero() && now.Sub(e.CreatedAt) >= claimDead && len(overdue) < min(mostClaims, s.o.Free()) {
-			overdue = append(overdue, e)
+		if !e.CreatedAt.IsZero() && now.Sub(e.CreatedAt) >= overdue && len(late) < min(mostClaims, s.o.Free()) {
+			late = append(late, e)
 		}
 	}
-	if len(overdue) == 0 {
+	if len(waiting) == 0 || (polled && len(late) == 0) {
 		return nil
 	}
-	s.Log.Error("claim does not take sessions, sweep does", "outpost_id", s.o.ID, "sessions", len(overdue))
+	s.Log.Warn("sweep stands in", "outpost_id", s.o.ID, "last_poll", h.LastPoll, "waiting", len(waiting), "taken", len(late))
 	s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
-	errs := make([]error, len(overdue))
-	s.FanOut(len(overdue), sessionsAtOnce, func(i int) {
-		errs[i] = s.run.Driver.Drive(ctx, drive.Job{SessionID: overdue[i].SessionID, Outpost: s.o.Outpost, Entry: overdue[i], Until: s.run.Until}).Err
+	errs := make([]error, len(late))
+	s.FanOut(len(late), sessionsAtOnce, func(i int) {
+		errs[i] = s.run.Driver.Drive(ctx, drive.Job{SessionID: late[i].SessionID, Outpost: s.o.Outpost, Entry: late[i], Until: s.run.Until}).Err
 	})
 	return errors.Join(errs...)
 }

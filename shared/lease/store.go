@@ -50,7 +50,7 @@ type Store interface {
 
 	// Health reads what is known of the outpost's health.
 	Health(ctx context.Context, outpostID string) (Health, error)
-	// Polled notes that a listing of the outpost succeeded, and since when the oldest session waits that could be taken; zero = none waits.
+	// Polled notes that poll listed the outpost, and since when the oldest session waits that could be taken; zero = none waits.
 	Polled(ctx context.Context, outpostID string, at, waiting time.Time) error
 	// Beat notes that an invocation of poll has begun.
 	Beat(ctx context.Context, outpostID string, at time.Time) error
@@ -72,7 +72,7 @@ type Counter struct {
 
 // Health is what is known of an outpost's health; zero values where nothing is.
 type Health struct {
-	LastPoll  time.Time // the last listing that succeeded
+	LastPoll  time.Time // poll's last listing that succeeded
 	Waiting   time.Time // since when, at that listing, the oldest session waited that could be taken; zero = none
 	Heartbeat time.Time // the last start of poll
 	Breakers  map[string]Breaker

@@ -121,12 +121,31 @@ func TestRoundWithoutCapacityPausesThenBeginsAnewAndIsGivenUpWithinTheBudget(t *
 
 	l = with(l, func(l *session.Lease) { l.Failures = 2 })
 	v = view(l, 5*time.Second)
-	v.Try, v.Tasks = declined(session.Terminal, true), tasks(5*time.Second)
+	v.Try, v.Tasks, v.Limit = declined(session.Terminal, true), tasks(5*time.Second), session.Clear
 	want := stopping(l, 5*time.Second, session.Undecided, session.Failed, "no room", func(l *session.Lease) {
-		l.Failures, l.NotBefore = 3, after(5*time.Second)
+		l.Failures, l.NotBefore, l.LaunchUntil = 3, after(5*time.Second), time.Time{}
 	})
 	want.Trip = "fargate"
 	answers(t, v, want)
+}
+
+func TestLastRoundIsGivenUpOnlyWhenNothingOfItCanLandLate(t *testing.T) {
+	t.Parallel()
+	l := with(held(session.Launching), func(l *session.Lease) { l.Failures = 2 })
+	late := 32*time.Second + session.LateLaunch
+	v := view(l, 40*time.Second)
+	v.Tasks = tasks(40 * time.Second)
+	answers(t, v, session.Wait{Until: after(late), Why: "a launch may still take effect"})
+	l.ClaimedAt, l.ClaimUntil = after(2*time.Minute), after(7*time.Minute) // renewed meanwhile
+	v = view(l, late)
+	v.Tasks = tasks(late)
+	answers(t, v, stopping(l, late, session.Undecided, session.Failed, "it is unknown whether RunTask was accepted", func(l *session.Lease) {
+		l.Failures, l.NotBefore = 3, after(late+30*time.Second)
+	}))
+	v.Tasks = tasks(late, task(l, "RUNNING"))
+	if got := session.Next(v).(session.Save).To; got.State != session.Running {
+		t.Errorf("a task that landed late is not served by: %+v", got)
+	}
 }
 
 func TestLaunchOfWhichNothingIsKnownAfterItsLimitIsMadeAgainUnderItsName(t *testing.T) {

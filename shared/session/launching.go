@@ -127,16 +127,22 @@ func refused(v View) Action {
 	return again(v, v.Try.Class, v.Try.Reason, trip)
 }
 
-// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget.
+// again counts a round of launching that gave no task, and starts another under the same name after a pause, within the budget. The last round is given up only
+// when nothing of it can land late any more.
 func again(v View, class Class, why, trip string) Action {
+	clear := v.Limit == Clear && v.Try.Kind == Declined
+	spent := v.Lease.Failures+1 >= v.Terms.MaxFailures
+	if late := v.Lease.LaunchUntil.Add(LateLaunch); spent && !clear && v.Tasks.At.Before(late) {
+		return Wait{Until: late, Why: "a launch may still take effect"}
+	}
 	s := v.failed(class, why)
-	if v.Lease.Failures+1 < v.Terms.MaxFailures {
+	if !spent {
 		s.To = v.to(Launching)
 		s.To.Failures++
 		s.To.Capacity, s.To.Reason = v.Terms.nextChoice(""), why
 		s.To.NotBefore = v.Now.Add(pause(class, s.To.Failures))
 	}
-	if v.Limit == Clear && v.Try.Kind == Declined {
+	if clear {
 		s.To.LaunchUntil = time.Time{} // nothing can land late
 	}
 	s.Trip = trip
