@@ -94,9 +94,14 @@ func (s *sweep) standIn(ctx context.Context) error {
 	}
 	h := s.o.Health
 	polled := now.Sub(h.LastPoll) < pollDead
-	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= overdue && s.o.Free() > 0
+	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= overdue
 	if polled && !slow {
 		return nil
+	}
+	s.run.Forget(s.o.ID) // this sweep has freed slots
+	o, err := s.run.Outpost(ctx, s.o.ID)
+	if err != nil || (polled && o.Free() == 0) {
+		return err
 	}
 	waiting, err := poll.Offer(ctx, s.run, s.o.ID)
 	if err != nil {
@@ -104,7 +109,7 @@ func (s *sweep) standIn(ctx context.Context) error {
 	}
 	var late []session.Entry
 	for _, e := range waiting {
-		if !e.CreatedAt.IsZero() && now.Sub(e.CreatedAt) >= overdue && len(late) < min(mostClaims, s.o.Free()) {
+		if !e.CreatedAt.IsZero() && now.Sub(e.CreatedAt) >= overdue && len(late) < min(mostClaims, o.Free()) {
 			late = append(late, e)
 		}
 	}
@@ -115,7 +120,7 @@ func (s *sweep) standIn(ctx context.Context) error {
 	s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
 	errs := make([]error, len(late))
 	s.FanOut(len(late), sessionsAtOnce, func(i int) {
-		errs[i] = s.run.Driver.Drive(ctx, drive.Job{SessionID: late[i].SessionID, Outpost: s.o.Outpost, Entry: late[i], Until: s.run.Until}).Err
+		errs[i] = s.run.Driver.Drive(ctx, drive.Job{SessionID: late[i].SessionID, Outpost: o.Outpost, Entry: late[i], Until: s.run.Until}).Err
 	})
 	return errors.Join(errs...)
 }
