@@ -19,7 +19,18 @@ const (
 	// watchFor is how long an invocation watches at the most. Two starts of a schedule of one minute can be nearly two minutes apart; an invocation ends earlier when
 	// it sees that a newer one has begun, so that no moment is unwatched.
 	watchFor = 150 * time.Second
+	// scheduled is when the next invocation is due. From then on it is looked for every handOver: while both watch, both are paid for.
+	scheduled = time.Minute
+	handOver  = 5 * time.Second
 )
+
+// beat is how long to follow the stream before the next look, for a watch of this age.
+func beat(every, age time.Duration) time.Duration {
+	if age >= scheduled {
+		return min(every, handOver)
+	}
+	return every
+}
 
 // watch lists an outpost at a steady beat, and between the listings follows its stream: a session that is queued there is offered at once.
 func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w functions.Watcher) error {
@@ -32,7 +43,8 @@ func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w fun
 		end = run.Until
 	}
 	for {
-		stop := h.Clock.Now().Add(cmp.Or(h.ListEvery, listEvery))
+		now := h.Clock.Now()
+		stop := now.Add(beat(cmp.Or(h.ListEvery, listEvery), now.Sub(began)))
 		if end.Before(stop) {
 			stop = end
 		}

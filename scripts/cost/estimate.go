@@ -63,15 +63,15 @@ const (
 	minutes = 730 * 60 // in a month, as AWS counts
 	hours   = 730
 
-	// Seconds that an invocation takes. One that watches ends when it sees that the next has begun, which it does up to 20 s later.
-	watchSeconds = 75
+	// Seconds that an invocation takes. One that watches looks for the next from 60 s on, every 5 s, and ends when it sees it.
+	watchSeconds = 65
 	pollSeconds  = 0.4
 	sweepSeconds = 0.3
 	// Lambda keeps five requests of 20 s open for each mapping of a queue (AWS, "Using Lambda with Amazon SQS").
 	queueRequests = 5 * 3
 	// Reads of sweep for each outpost and minute, and of poll for each listing; writes of poll for each listing and each invocation.
 	sweepReads, listReads, listWrites, pollWrites = 3.5, 2, 1, 2
-	watchListings                                 = 3
+	watchListings                                 = 4
 	// Bytes of log that Lambda itself writes for an invocation, and a listing does.
 	invocationBytes, listingBytes = 450, 350
 	// GB of a built image; the vendor's small one, and ours.
