@@ -29,12 +29,14 @@ type Scenario struct {
 // Scenarios are those of docs/scale.md.
 func Scenarios() []Scenario {
 	day := Scenario{Sessions: 100000, Hours: 24, Outposts: 10, Slots: 400, Bursts: []int{3, 9, 14, 20}}
-	ordinary, capacity, api, poisoned, tenfold := day, day, day, day, day
+	morning := day // six hours at the same rate
+	morning.Sessions, morning.Hours, morning.Bursts = 25000, 6, []int{1, 5}
+	ordinary, capacity, api, poisoned, tenfold := day, morning, morning, morning, morning
 	ordinary.Name = "a day with bursts"
-	capacity.Name, capacity.NoCapacity = "no capacity for two hours", window{12 * time.Hour, 14 * time.Hour, ""}
-	api.Name, api.NoFleet = "no fleet API for one hour", window{12 * time.Hour, 13 * time.Hour, ""}
+	capacity.Name, capacity.NoCapacity = "no capacity for two hours", window{2 * time.Hour, 4 * time.Hour, ""}
+	api.Name, api.NoFleet = "no fleet API for one hour", window{2 * time.Hour, 3 * time.Hour, ""}
 	poisoned.Name, poisoned.Poisoned = "one of ten outposts poisoned", true
-	tenfold.Name, tenfold.Sessions, tenfold.Hours, tenfold.Slots, tenfold.Bursts = "ten times as much, for three hours", 125000, 3, 4000, []int{1}
+	tenfold.Name, tenfold.Sessions, tenfold.Hours, tenfold.Slots, tenfold.Bursts = "ten times as much, for an hour", 42000, 1, 4000, nil
 	return []Scenario{ordinary, capacity, api, poisoned, tenfold}
 }
 
@@ -145,7 +147,7 @@ func (d *day) draw(s *devin, i int) {
 	}
 	for { // the day is busier at noon than at night
 		s.arrives = w.between(0, hours-time.Minute)
-		if w.rng.Float64() < 0.6-0.4*math.Cos(2*math.Pi*s.arrives.Hours()/24) {
+		if w.rng.Float64() < 0.6-0.4*math.Cos(2*math.Pi*float64(s.arrives)/float64(hours)) {
 			return
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // work is the life of a worker whose task has begun to run: it connects, serves, and exits.
 func (c *cluster) work(t *task) {
 	w := c.w
-	if end := t.launch.Deadline.Sub(epoch); !t.launch.Deadline.IsZero() {
+	if end := t.launch.Deadline.Sub(epoch); !t.launch.Deadline.IsZero() && end < w.plan.limit {
 		w.at(end, func() {
 			if t.status == running && t.desired == running && !w.chance(w.plan.deaf) {
 				c.exit(t, 30)
