@@ -12,9 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/devin-outposts/devin-outposts-aws/events"
 	"github.com/devin-outposts/devin-outposts-aws/functions"
-	"github.com/devin-outposts/devin-outposts-aws/shared/config"
 	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
@@ -72,134 +70,6 @@ func hasty(kind session.DoubtKind) func(session.View) session.Action {
 			})
 		}
 		return a
-	}
-}
-
-// The wrappers of ports that mutants replace.
-type (
-	mutantStore struct {
-		lease.Store
-		w       *world
-		save    func(s mutantStore, ctx context.Context, to session.Lease) error
-		reserve func(s mutantStore, ctx context.Context, to session.Lease, max int) error
-		end     func(s mutantStore, ctx context.Context, to session.Lease) error
-		health  func(lease.Health) lease.Health
-	}
-	mutantFleet struct {
-		functions.Fleet
-		w     *world
-		shows func(outposts.Entry) outposts.Entry
-		list  func(outposts.ListQuery) bool // false = nothing is listed
-	}
-	mutantTasks struct {
-		functions.Tasks
-		launch func(tasks.Launch) tasks.Launch
-		stop   func(arn, why string) bool // false = it is not sent
-	}
-	plainSealer struct{ drive.Sealer }
-	deafOffers  struct{}
-)
-
-func (s mutantStore) Save(ctx context.Context, to session.Lease) error {
-	if s.save == nil {
-		return s.Store.Save(ctx, to)
-	}
-	return s.save(s, ctx, to)
-}
-
-func (s mutantStore) Reserve(ctx context.Context, to session.Lease, max int) error {
-	if s.reserve == nil {
-		return s.Store.Reserve(ctx, to, max)
-	}
-	return s.reserve(s, ctx, to, max)
-}
-
-func (s mutantStore) End(ctx context.Context, to session.Lease) error {
-	if s.end == nil {
-		return s.Store.End(ctx, to)
-	}
-	return s.end(s, ctx, to)
-}
-
-func (s mutantStore) Health(ctx context.Context, id string) (lease.Health, error) {
-	h, err := s.Store.Health(ctx, id)
-	if s.health != nil {
-		h = s.health(h)
-	}
-	return h, err
-}
-
-func (f mutantFleet) Get(ctx context.Context, id string) (outposts.Entry, error) {
-	e, err := f.Fleet.Get(ctx, id)
-	if err == nil && f.shows != nil {
-		e = f.shows(e)
-	}
-	return e, err
-}
-
-func (f mutantFleet) List(ctx context.Context, q outposts.ListQuery) (outposts.Listing, error) {
-	l, err := f.Fleet.List(ctx, q)
-	if f.list != nil && !f.list(q) {
-		return outposts.Listing{}, nil
-	}
-	for i := range l.Entries {
-		if f.shows != nil {
-			l.Entries[i] = f.shows(l.Entries[i])
-		}
-	}
-	return l, err
-}
-
-func (t mutantTasks) Run(ctx context.Context, l tasks.Launch) session.Try {
-	if t.launch != nil {
-		l = t.launch(l)
-	}
-	return t.Tasks.Run(ctx, l)
-}
-
-func (t mutantTasks) Stop(ctx context.Context, arn, why string) error {
-	if t.stop != nil && !t.stop(arn, why) {
-		return nil
-	}
-	return t.Tasks.Stop(ctx, arn, why)
-}
-
-func (s plainSealer) Seal(ctx context.Context, outpost, id string, token outposts.Secret) (string, error) {
-	text, err := s.Sealer.Seal(ctx, outpost, id, token)
-	return text + token.Reveal(), err
-}
-
-func (deafOffers) Send(context.Context, []events.Offer) error { return nil }
-
-func stored(m mutantStore) func(*world, functions.Kit) functions.Kit {
-	return func(w *world, k functions.Kit) functions.Kit {
-		s := m
-		s.Store, s.w = k.Store, w
-		k.Store = s
-		return k
-	}
-}
-
-func fleeted(m mutantFleet) func(*world, functions.Kit) functions.Kit {
-	return func(w *world, k functions.Kit) functions.Kit {
-		inner := k.Fleet
-		k.Fleet = func(o config.Outpost) functions.Fleet {
-			f := m
-			f.Fleet, f.w = inner(o), w
-			return f
-		}
-		return k
-	}
-}
-
-func tasked(m func(*world) mutantTasks) func(*world, functions.Kit) functions.Kit {
-	return func(w *world, k functions.Kit) functions.Kit {
-		inner, t := k.Tasks, m(w)
-		k.Tasks = func(list []config.Outpost) functions.Tasks {
-			t.Tasks = inner(list)
-			return t
-		}
-		return k
 	}
 }
 
