@@ -61,8 +61,8 @@ type Kit struct {
 	Metrics    *telemetry.Recorder
 }
 
-// worstCall is how long one step of a drive may take: nothing new is begun when less time is left.
-const worstCall = 12 * time.Second
+// WorstCall is how long one call of a port may take: nothing new is begun when less time is left.
+const WorstCall = 12 * time.Second
 
 // Run is one invocation.
 type Run struct {
@@ -103,7 +103,7 @@ func (k Kit) Begin(ctx context.Context) (*Run, error) {
 	r.Driver = &drive.Driver{Leases: k.Store, Tasks: r.TasksAPI, Sealer: k.Sealer, Breakers: k.Store, Teller: k.Teller, Clock: k.Clock, Jitter: k.Jitter,
 		NewEpoch: k.NewEpoch, Log: k.Log, Metrics: k.Metrics}
 	if deadline, ok := ctx.Deadline(); ok {
-		r.Until = deadline.Add(-worstCall)
+		r.Until = deadline.Add(-WorstCall)
 	}
 	return r, nil
 }

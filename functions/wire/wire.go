@@ -71,8 +71,10 @@ func fromEnvironment(ctx context.Context, f Function) (functions.Kit, error) {
 	return kit, nil
 }
 
-// New wires a function's parts.
+// New wires a function's parts. No call to AWS takes longer than 11 s, none of its at most three attempts longer than 5 s; an HTTP client of the caller's own that is
+// not the SDK's is used as it is.
 func New(env config.Env, clients aws.Config, f Function) functions.Kit {
+	clients = usual.bound(clients)
 	log := telemetry.NewLogger(f.Out, f.Name, os.Getenv("LOG_LEVEL"))
 	source := &config.Source{Env: env, SSM: ssm.NewFromConfig(clients), Now: f.Now}
 	keys := &tokens{api: secretsmanager.NewFromConfig(clients), have: map[string]outposts.Secret{}}
