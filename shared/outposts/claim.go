@@ -52,15 +52,12 @@ func (c *Client) Claim(ctx context.Context, sessionID, acceptorID string) (Claim
 	return claim, nil
 }
 
-// decodeClaim reads a claim's answer. A deadline that cannot be read does not
-// spoil it: the claim is ours, and the usual life is assumed.
+// decodeClaim reads a claim's answer. Without a deadline that can be read, the
+// claim is ours all the same, and the usual life is assumed.
 func decodeClaim(raw []byte, before time.Time) (Claim, error) {
-	entry, wire, err := decodeBody(raw)
+	entry, wire, err := decodeStatus(raw)
 	if err != nil {
 		return Claim{}, err
-	}
-	if deadline, err := instant(wire.Status.ClaimDeadline); err == nil {
-		entry.ClaimDeadline = deadline
 	}
 	return Claim{
 		Entry:        entry,

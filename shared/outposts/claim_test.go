@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -298,5 +299,29 @@ func TestClaimWithoutCredentialsOrOfAnotherSessionIsForTheCallerToJudge(t *testi
 	w.Fault(outpoststest.Fault{Op: outpoststest.OpGet, Kind: outpoststest.FaultMalformed, Times: 1})
 	if _, err := w.client.Get(t.Context(), "devin-1"); !errors.Is(err, outposts.ErrMalformed) {
 		t.Errorf("an unreadable entry: %v", err)
+	}
+}
+
+func TestUnreadableDeadlineSpoilsAListedEntryButNotTheOneAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, deadline := range []string{`"soon"`, `true`, `-5`, `1e300`, `{}`, `[1]`} {
+		entry := fmt.Sprintf(`{"metadata": {"session_id": "devin-1", "outpost_id": "o"}, "spec": {"kind": "new"},
+			"status": {"phase": "claimed", "acceptor_id": "us", "claim_deadline": %s, "session_status": "terminated"}}`, deadline)
+		client := server(t, func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/devin-1") {
+				_, _ = io.WriteString(w, entry)
+			} else {
+				_, _ = io.WriteString(w, `{"items": [`+entry+`], "has_next_page": false}`)
+			}
+		})
+		got, err := client.Get(t.Context(), "devin-1")
+		want := outposts.Entry{SessionID: "devin-1", OutpostID: "o", Kind: "new", Platform: "linux", Phase: "claimed", AcceptorID: "us", Status: "terminated"}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("get, %s: %v %s", deadline, err, diff)
+		}
+		list, err := client.List(t.Context(), outposts.ListQuery{})
+		if err != nil || len(list.Entries) != 0 || len(list.Skipped) != 1 || list.Skipped[0].SessionID != "devin-1" {
+			t.Errorf("list, %s: %+v, %v", deadline, list, err)
+		}
 	}
 }

@@ -63,6 +63,20 @@ func decodeEntry(raw []byte) (Entry, error) {
 	return entry, nil
 }
 
+// decodeStatus reads the one entry that was asked for. A deadline that cannot
+// be read does not spoil it, and counts as none given: a worker's fate hangs on
+// the rest.
+func decodeStatus(raw []byte) (Entry, wireEntry, error) {
+	entry, wire, err := decodeBody(raw)
+	if err != nil {
+		return entry, wire, err
+	}
+	if deadline, err := instant(wire.Status.ClaimDeadline); err == nil {
+		entry.ClaimDeadline = deadline
+	}
+	return entry, wire, nil
+}
+
 // decodeBody reads everything of an entry but its claim deadline.
 func decodeBody(raw []byte) (Entry, wireEntry, error) {
 	var wire wireEntry

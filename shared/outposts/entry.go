@@ -59,7 +59,7 @@ type Entry struct {
 
 	Phase         Phase
 	AcceptorID    string    // who holds the claim; empty when nobody does
-	ClaimDeadline time.Time // when the claim runs out, by the service's clock; zero when none is given
+	ClaimDeadline time.Time // when the claim runs out, by the service's clock; zero when none is given, or Get or Claim could not read it
 	Status        Status
 }
 

@@ -7,7 +7,9 @@ import (
 )
 
 // Get reads one session's entry. It returns ErrNotFound when the queue has
-// none, and an error that wraps ErrMalformed when the entry cannot be read.
+// none, and an error that wraps ErrMalformed when the entry cannot be read. A
+// claim deadline that cannot be read, unlike in a list, does not spoil the
+// entry: it is zero.
 func (c *Client) Get(ctx context.Context, sessionID string) (Entry, error) {
 	op, err := sessionOp("get", sessionID)
 	if err != nil {
@@ -24,7 +26,7 @@ func (c *Client) Get(ctx context.Context, sessionID string) (Entry, error) {
 	default:
 		return Entry{}, got.refusal(op)
 	}
-	entry, err := decodeEntry(got.body)
+	entry, _, err := decodeStatus(got.body)
 	if err != nil {
 		return Entry{}, fmt.Errorf("%s: %w", op, err)
 	}
