@@ -169,6 +169,9 @@ func (j *judge) released(s *devin) {
 	if w.late || w.now-w.begun > 5*time.Second { // its caller decided long ago
 		return
 	}
+	if l := j.lease(s.id); l != nil && w.current != nil && l.ReservedAt.After(epoch.Add(w.current.inv.began)) { // it looks at a life that is over
+		return
+	}
 	for _, t := range w.cluster.of(s.id) {
 		if t.live() {
 			w.violate(ruleRelease, s.id, fmt.Sprintf("released while task %s is %s", t.arn[len(t.arn)-8:], t.status))
