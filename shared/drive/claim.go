@@ -87,7 +87,7 @@ func (r *drive) claim(ctx context.Context, a session.Claim) {
 	}
 	r.v.Entry = Entry(c.Entry, began)
 	r.v.Entry.Phase = session.PhaseClaimed // whatever the row says: the call is a compare-and-set, and it succeeded
-	g := session.Grant{Status: c.Status, Began: began, Life: max(c.Life, shortestLife), GatewayURL: c.GatewayURL, RemoteSHA: c.RemoteSHA,
+	g := session.Grant{Status: c.Status, Platform: c.Platform, Began: began, Life: max(c.Life, shortestLife), GatewayURL: c.GatewayURL, RemoteSHA: c.RemoteSHA,
 		Restricted: r.v.Entry.Restricted, Fault: fault(c, id, out)}
 	if a.Encrypt && g.Fault == "" {
 		g.Ciphertext, err = r.Sealer.Seal(ctx, out.ID, id, c.ConnectToken)

@@ -231,7 +231,7 @@ func TestEntryIsReadAnewAfterARenewalThatWasRefused(t *testing.T) {
 		return nil
 	}
 	res := w.drive()
-	want := []string{"read tasks → task-1 RUNNING, no more", "read entry → claimed pending", "claim → not ours", "save rev 6: doubt: stolen, read 1", "read entry → claimed pending"}
+	want := []string{"read tasks → task-1 RUNNING, no more", "read entry → claimed pending", "claim → not ours", "save rev 6: doubt: renewal_lost, read 1", "read entry → claimed pending", "save rev 7: doubt: stolen, read 1"}
 	if diff := cmp.Diff(want, w.trail); diff != "" || len(w.ecs.stops) != 0 {
 		t.Errorf("%+v (-want +got):\n%s", res, diff)
 	}

@@ -38,7 +38,7 @@ type Fleet interface {
 type Tasks interface {
 	Run(ctx context.Context, l tasks.Launch) session.Try
 	Stop(ctx context.Context, arn, why string) error
-	OfSession(ctx context.Context, sessionID string) ([]session.Task, error)
+	OfSession(ctx context.Context, sessionID string, known ...string) ([]session.Task, error)
 }
 
 // Sealer encrypts a connect token for its session's worker; seal.ErrTooLong is final.

@@ -113,7 +113,7 @@ func (e *ecs) Stop(_ context.Context, arn, why string) error {
 	return err
 }
 
-func (e *ecs) OfSession(_ context.Context, id string) (list []session.Task, err error) {
+func (e *ecs) OfSession(_ context.Context, id string, _ ...string) (list []session.Task, err error) {
 	err = e.w.call("read tasks", func() error {
 		for _, t := range e.tasks {
 			if t.launch.SessionID == id {

@@ -39,7 +39,11 @@ func Entry(e outposts.Entry, at time.Time) session.Entry {
 // readTasks lists the session's tasks. News that came before the list is kept where the list lags behind it.
 func (r *drive) readTasks(ctx context.Context) {
 	news := r.v.Tasks.List
-	list, err := r.Tasks.OfSession(ctx, r.job.SessionID)
+	var known []string
+	if r.v.Lease != nil && r.v.Lease.TaskARN != "" {
+		known = append(known, r.v.Lease.TaskARN)
+	}
+	list, err := r.Tasks.OfSession(ctx, r.job.SessionID, known...)
 	if err != nil {
 		r.v.Tasks = session.Tasks{Reading: session.Failing, At: r.v.Now, List: news}
 		r.blocked(fmt.Errorf("session %s: %w", r.job.SessionID, err))

@@ -21,9 +21,9 @@ func alive(v View) Action {
 	case Granted:
 		return v.renewed()
 	case ClaimLost:
-		return v.doubt(SeemsStolen, v.Now)
+		return v.doubt(RenewalLost, v.Now)
 	case ClaimUnknown:
-		return v.doubt(SeemsVanished, v.Now)
+		return v.doubt(RenewalUnknown, v.Now)
 	case Unclear:
 		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
 	}
@@ -52,8 +52,10 @@ func alive(v View) Action {
 		return v.doubt(SeemsVanished, e.At)
 	case e.stolen(v.Terms):
 		return v.doubt(SeemsStolen, e.At)
-	case refusal(l.Doubt.Kind) && e.At.Sub(l.Doubt.At) < evidence[l.Doubt.Kind].apart: // reads may lag behind what a renewal was told
+	case refusal(l.Doubt.Kind) && v.Now.Sub(l.Doubt.At) < evidence[l.Doubt.Kind].apart:
 		return Wait{Until: l.Doubt.At.Add(evidence[l.Doubt.Kind].apart), Why: "being watched: " + evidence[l.Doubt.Kind].why}
+	case refusal(l.Doubt.Kind) && e.waits():
+		return Claim{}
 	case e.Status == StatusTerminated:
 		return v.doubt(SeemsOver, e.At)
 	case e.Status == StatusSuspended:
@@ -80,6 +82,9 @@ func alive(v View) Action {
 func (v View) renewed() Action {
 	to := v.to(v.Lease.State)
 	to.holds(v.Try.Grant)
+	if refusal(to.Doubt.Kind) {
+		to.Doubt = Doubt{}
+	}
 	return Save{To: to}
 }
 

@@ -170,23 +170,37 @@ func TestWorkerIsNeverStoppedOnOneRead(t *testing.T) {
 	}
 }
 
-func TestRenewalThatIsRefusedIsTheFirstOfTwoReads(t *testing.T) {
+func TestRenewalThatIsRefusedIsTheFirstOfTwo(t *testing.T) {
 	t.Parallel()
 	at := 10 * time.Minute
-	for try, kind := range map[session.TryKind]session.DoubtKind{session.ClaimLost: session.SeemsStolen, session.ClaimUnknown: session.SeemsVanished} {
+	for try, kind := range map[session.TryKind]session.DoubtKind{session.ClaimLost: session.RenewalLost, session.ClaimUnknown: session.RenewalUnknown} {
 		v := serving(at, session.Entry{})
 		v.Try = session.Try{Kind: try}
 		answers(t, v, session.Save{To: next(v.Lease, at, doubting(kind, 1, at))})
 	}
 }
 
-func TestReadThatLagsBehindARefusedRenewalNeitherClearsTheDoubtNorRepeatsTheRenewal(t *testing.T) {
+func TestRefusedRenewalIsSettledByAnotherRenewalSinceReadsMayLag(t *testing.T) {
 	t.Parallel()
 	at := 10 * time.Minute
-	v := serving(at+time.Second, ours(session.StatusRunning, at+time.Second), doubting(session.SeemsStolen, 1, at), func(l *session.Lease) { claims(l, 0) })
+	v := serving(at+time.Second, ours(session.StatusRunning, at+time.Second), doubting(session.RenewalLost, 1, at), func(l *session.Lease) { claims(l, 0) })
 	answers(t, v, session.Wait{Until: after(at + 15*time.Second), Why: "being watched: somebody else holds the claim"})
-	v = serving(at+15*time.Second, ours(session.StatusRunning, at+15*time.Second), doubting(session.SeemsStolen, 1, at))
-	answers(t, v, session.Save{To: next(v.Lease, at+15*time.Second, func(l *session.Lease) { l.Doubt = session.Doubt{} })})
+	at += 15 * time.Second
+	v = serving(at, ours(session.StatusRunning, at), doubting(session.RenewalLost, 1, at-15*time.Second))
+	answers(t, v, session.Claim{})
+	v.Try = session.Try{Kind: session.ClaimLost}
+	answers(t, v, stopping(v.Lease, at, session.Lost, session.StoppedByUs, "somebody else holds the claim"))
+	v.Try = renewal(at)
+	answers(t, v, session.Save{To: next(v.Lease, at, func(l *session.Lease) { l.Doubt = session.Doubt{}; claims(l, at) })})
+}
+
+func TestGoodReadBetweenTwoBadOnesClearsTheDoubt(t *testing.T) {
+	t.Parallel()
+	at := 10 * time.Minute
+	for _, kind := range []session.DoubtKind{session.SeemsVanished, session.SeemsStolen, session.SeemsSuspended, session.SeemsOver} {
+		v := serving(at+time.Second, ours(session.StatusRunning, at+time.Second), doubting(kind, 1, at))
+		answers(t, v, session.Save{To: next(v.Lease, at+time.Second, func(l *session.Lease) { l.Doubt = session.Doubt{} })})
+	}
 }
 
 func TestFailedReadOfTheTasksIsNoEvidence(t *testing.T) {

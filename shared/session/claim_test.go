@@ -86,6 +86,30 @@ func TestUnclearClaimIsMadeAgainInTime(t *testing.T) {
 	}
 }
 
+func TestSessionThatCannotBeClaimedDoesNotHoldItsSlotForEver(t *testing.T) {
+	t.Parallel()
+	for _, s := range []session.State{session.Reserved, session.Claimed} {
+		l := held(s)
+		at := l.StateAt.Sub(t0) + session.ClaimLimit
+		v := view(l, at)
+		v.Try = session.Try{Kind: session.Unclear, Until: after(at + 2*time.Second), Reason: "no answer"}
+		answers(t, v, stopping(l, at, session.GaveUp, session.NoVerdict, "no answer"))
+	}
+	l := held(session.Reserved)
+	v := view(l, session.ClaimLimit)
+	v.Entry = session.Entry{Reading: session.Failing, At: v.Now}
+	answers(t, v, stopping(l, session.ClaimLimit, session.GaveUp, session.NoVerdict, "the queue entry cannot be read"))
+}
+
+func TestSessionThatTurnsOutToBeForAnotherPlatformIsRefused(t *testing.T) {
+	t.Parallel()
+	l := held(session.Reserved)
+	v := view(l, time.Second)
+	v.Try = grant(time.Second)
+	v.Try.Grant.Platform = "windows"
+	answers(t, v, stopping(l, time.Second, session.Refused, session.NoVerdict, "the session is for another platform: windows", func(l *session.Lease) { claims(l, time.Second) }))
+}
+
 func TestClaimIsTrustedFromBeforeTheCallAndWritten(t *testing.T) {
 	t.Parallel()
 	l := held(session.Reserved)

@@ -90,7 +90,7 @@ func why(v session.View, to session.Lease) string {
 		}
 	case v.Try.Reason != "" && reason == v.Try.Reason:
 		reason = map[session.TryKind]string{session.Unservable: "no launch can be built for it, or its token is too long to be encrypted", session.Declined: "ECS declines it in every capacity choice",
-			session.Conflict: "its name is taken by a task that cannot be told"}[v.Try.Kind]
+			session.Unclear: "the claim, or the encryption of its token, got no answer for two minutes", session.Conflict: "its name is taken by a task that cannot be told"}[v.Try.Kind]
 	case v.Try.Kind == session.Granted && reason == v.Try.Grant.Fault:
 		reason = "the claim cannot be served, such as for want of a token or gateway"
 	}

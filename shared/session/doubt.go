@@ -13,6 +13,8 @@ var evidence = map[DoubtKind]struct {
 	SeemsOver:      {2, 3 * time.Second, Completed, "the session is over"},
 	SeemsVanished:  {2, 30 * time.Second, Lost, "the session left the queue"},
 	SeemsStolen:    {2, 15 * time.Second, Lost, "somebody else holds the claim"},
+	RenewalLost:    {2, 15 * time.Second, Lost, "somebody else holds the claim"},
+	RenewalUnknown: {2, 30 * time.Second, Lost, "the session left the queue"},
 	SeemsGone:      {2, 60 * time.Second, Undecided, "ECS no longer knows the task"},
 	SeemsMute:      {2, 15 * time.Second, Undecided, "the worker did not connect within " + ConnectLimit.String()},
 }
@@ -52,15 +54,16 @@ func (v View) confirmed(kind DoubtKind, at time.Time) (Action, bool) {
 	return Save{To: to}, false
 }
 
-// refusal says whether the doubt can come from a renewal that was refused.
-func refusal(kind DoubtKind) bool { return kind == SeemsStolen || kind == SeemsVanished }
+// refusal says whether the doubt comes from a renewal that was refused. Only another renewal settles it, since reads may lag behind what it was told.
+func refusal(kind DoubtKind) bool { return kind == RenewalLost || kind == RenewalUnknown }
 
 // unlessRenewal renews a claim that is due while a doubt that does not concern the claim is being watched.
 func (v View) unlessRenewal(kind DoubtKind, w Wait) Action {
 	if v.Try.Kind == Granted {
 		return v.renewed()
 	}
-	if !refusal(kind) && kind != SeemsOver && v.Terms.Known && v.Try.Kind == NotTried && v.renewDue() && v.Entry.Reading == Present && v.Entry.mine(v.Terms) {
+	claimInDoubt := refusal(kind) || kind == SeemsStolen || kind == SeemsVanished || kind == SeemsOver
+	if !claimInDoubt && v.Terms.Known && v.Try.Kind == NotTried && v.renewDue() && v.Entry.Reading == Present && v.Entry.mine(v.Terms) {
 		return Claim{}
 	}
 	return w

@@ -50,12 +50,22 @@ func TestAcceptedTaskIsWrittenIntoTheLease(t *testing.T) {
 	}
 }
 
-func TestConflictThatNamesNoTaskIsSettledLikeALaunchAndThenTakesAnotherName(t *testing.T) {
+func TestConflictThatNamesNoTaskFailsTheAttemptWhenTheListNamesNoneEither(t *testing.T) {
 	t.Parallel()
 	l := held(session.Launching)
-	v := view(l, 5*time.Second)
-	v.Try = session.Try{Kind: session.Conflict, Reason: "the name is taken"}
-	answers(t, v, stopping(l, 5*time.Second, session.Undecided, session.Interrupted, "the name is taken"))
+	for limit, until := range map[session.Limit]time.Time{session.Own: l.LaunchUntil, session.Clear: {}} {
+		v := view(l, 5*time.Second)
+		v.Try, v.Limit = session.Try{Kind: session.Conflict, Reason: "the name is taken"}, limit
+		answers(t, v, session.ReadTasks{})
+		v.Tasks = session.Tasks{Reading: session.Failing, At: v.Now}
+		answers(t, v, session.Wait{Until: v.Now.Add(session.SettleEvery), Why: "the session's tasks cannot be listed"})
+		v.Tasks = tasks(5 * time.Second)
+		answers(t, v, stopping(l, 5*time.Second, session.Undecided, session.Failed, "the name is taken", func(l *session.Lease) {
+			l.Failures, l.NotBefore, l.LaunchUntil = 1, v.Now, until
+		}))
+		v.Tasks = tasks(5*time.Second, task(l, "PENDING"))
+		answers(t, v, session.Save{To: next(l, 5*time.Second, func(l *session.Lease) { l.TaskARN = arn })})
+	}
 }
 
 func TestUnclearLaunchIsRepeatedUnderItsNameInTime(t *testing.T) {

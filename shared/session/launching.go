@@ -59,8 +59,8 @@ func untasked(v View) Action {
 	l := v.Lease
 	switch v.Try.Kind {
 	case Accepted, Conflict:
-		if v.Try.ARN == "" { // the name is taken by something that cannot be named: take another name
-			return v.stop(Undecided, Interrupted, v.Try.Reason)
+		if v.Try.ARN == "" {
+			return unnamed(v)
 		}
 		to := v.to(Launching)
 		to.TaskARN = v.Try.ARN
@@ -111,6 +111,21 @@ func untasked(v View) Action {
 		return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
 	}
 	return again(v, Retry, "it is unknown whether RunTask was accepted", "")
+}
+
+// unnamed decides when the attempt's name is taken by a task that ECS does not name: if the list does not name it either, the attempt takes another name.
+func unnamed(v View) Action {
+	switch {
+	case v.unlisted():
+		return ReadTasks{}
+	case v.Tasks.Reading == Failing:
+		return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
+	}
+	s := v.failed(Retry, v.Try.Reason)
+	if v.Limit == Clear {
+		s.To.LaunchUntil = time.Time{}
+	}
+	return s
 }
 
 // refused goes on to the next capacity choice under the same attempt, so that a call which lands late meets its own name; after the last choice it pauses.

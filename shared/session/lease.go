@@ -111,8 +111,10 @@ const (
 	NoDoubt        DoubtKind = ""
 	SeemsSuspended DoubtKind = "suspended"
 	SeemsOver      DoubtKind = "terminated"
-	SeemsVanished  DoubtKind = "vanished"    // the queue has no such entry
-	SeemsStolen    DoubtKind = "stolen"      // somebody else holds the claim
-	SeemsGone      DoubtKind = "gone"        // ECS knows no such task
-	SeemsMute      DoubtKind = "unconnected" // the worker has not connected within [ConnectLimit]
+	SeemsVanished  DoubtKind = "vanished"        // the queue has no such entry
+	SeemsStolen    DoubtKind = "stolen"          // somebody else holds the claim
+	SeemsGone      DoubtKind = "gone"            // ECS knows no such task
+	SeemsMute      DoubtKind = "unconnected"     // the worker has not connected within [ConnectLimit]
+	RenewalLost    DoubtKind = "renewal_lost"    // a renewal was told that somebody else holds the claim
+	RenewalUnknown DoubtKind = "renewal_unknown" // a renewal was told that there is no such entry
 )

@@ -12,7 +12,7 @@ func reserved(v View) Action {
 	case Unservable:
 		return v.stop(Refused, NoVerdict, v.Try.Reason)
 	case Unclear:
-		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
+		return v.unclaimed(Wait{Until: v.Try.Until, Why: v.Try.Reason})
 	}
 	if !v.Terms.Known {
 		return End{v.ended(Drained, "the outpost has left the configuration")}
@@ -25,7 +25,7 @@ func reserved(v View) Action {
 	}
 	switch {
 	case v.Entry.Reading == Failing:
-		return Wait{Until: v.Now.Add(SettleEvery), Why: "the queue entry cannot be read"}
+		return v.unclaimed(Wait{Until: v.Now.Add(SettleEvery), Why: "the queue entry cannot be read"})
 	case v.Entry.Reading == Present && v.Entry.mine(v.Terms): // claimed by a call whose answer was lost
 		return Claim{Encrypt: true}
 	}
@@ -33,6 +33,14 @@ func reserved(v View) Action {
 		return End{v.ended(Lost, why)}
 	}
 	return Claim{Encrypt: true}
+}
+
+// unclaimed waits for a claim within [ClaimLimit]; then the session is given back, in case that a claim was made without our hearing of it, and the slot goes to another.
+func (v View) unclaimed(w Wait) Action {
+	if v.Now.Sub(v.Lease.StateAt) < ClaimLimit {
+		return w
+	}
+	return v.stop(GaveUp, NoVerdict, w.Why)
 }
 
 // granted judges a fresh claim before the lease says that it is ours.
@@ -48,6 +56,8 @@ func granted(v View) Action {
 		return refuse(Refused, g.Fault)
 	case g.Restricted && v.Terms.RefusePolicies:
 		return refuse(Refused, "the session carries a network policy, and this outpost refuses those")
+	case g.Platform != "" && g.Platform != "linux":
+		return refuse(Refused, "the session is for another platform: "+g.Platform)
 	case g.Status == StatusTerminated:
 		return refuse(Completed, "the session was over when it was claimed")
 	case g.Status == StatusSuspended:
@@ -68,7 +78,7 @@ func claimed(v View) Action {
 	case Unservable:
 		return v.stop(Refused, NoVerdict, v.Try.Reason)
 	case Unclear:
-		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
+		return v.unclaimed(Wait{Until: v.Try.Until, Why: v.Try.Reason})
 	}
 	if v.Terms.Draining || !v.Terms.Known {
 		return v.stop(Drained, NoVerdict, "the outpost is draining")

@@ -138,7 +138,7 @@ func other(status string, sighted time.Duration) session.Task {
 }
 
 func grant(began time.Duration) session.Try {
-	return session.Try{Kind: session.Granted, Grant: session.Grant{SessionID: "devin-1", OutpostID: "outpost_env-1", AcceptorID: acceptor, Status: session.StatusPending,
+	return session.Try{Kind: session.Granted, Grant: session.Grant{Status: session.StatusPending,
 		Began: after(began), Life: 5 * time.Minute, Ciphertext: "sealed again", GatewayURL: "wss://gateway.example", RemoteSHA: "a1b2c3d4e5"}}
 }
 

@@ -154,7 +154,15 @@ func TestEntryIsReadAfterTheEndOfAnAttempt(t *testing.T) {
 	t.Parallel()
 	at := 10 * time.Minute
 	answers(t, over(at, session.Entry{}), session.ReadEntry{})
-	answers(t, over(at, session.Entry{Reading: session.Failing}), session.Wait{Until: after(at + time.Minute), Why: "the queue entry cannot be read"})
+	at = time.Minute + session.ReadLimit
+	answers(t, over(at-1, session.Entry{Reading: session.Failing}), session.Wait{Until: after(at - 1 + time.Minute), Why: "the queue entry cannot be read"})
+}
+
+func TestSessionWhoseEntryStaysUnreadableIsGivenBackAfterItsAttempt(t *testing.T) {
+	t.Parallel()
+	at := time.Minute + session.ReadLimit
+	v := over(at, session.Entry{Reading: session.Failing})
+	answers(t, v, session.Save{To: next(v.Lease, at, func(l *session.Lease) { l.Outcome, l.Reason = session.Lost, "the queue entry cannot be read" })})
 }
 
 func TestStatusMayLagACleanExitByFifteenSeconds(t *testing.T) {

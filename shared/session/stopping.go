@@ -71,10 +71,14 @@ func (v View) decide() Action {
 	case Unread:
 		return ReadEntry{}
 	case Failing:
-		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the queue entry cannot be read"})
+		if v.Now.Sub(l.StateAt) < ReadLimit {
+			return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the queue entry cannot be read"})
+		}
 	}
 	spent := l.Verdict == Failed && l.Failures >= v.Terms.MaxFailures
 	switch {
+	case e.Reading == Failing && !spent: // whatever it is, it is back in the queue
+		return v.outcome(Lost, "the queue entry cannot be read")
 	case e.Reading == Absent && l.Verdict == CleanExit:
 		return v.outcome(Suspended, "the remote ended and the session left the queue")
 	case e.Reading == Absent:

@@ -145,15 +145,15 @@ const (
 
 // Grant is what a successful claim gave. The connect token is already encrypted.
 type Grant struct {
-	SessionID, OutpostID, AcceptorID string
-	Status                           string
-	Began                            time.Time // before the call
-	Life                             time.Duration
-	Ciphertext                       string
-	GatewayURL                       string
-	RemoteSHA                        string
-	Fault                            string // why this claim cannot be served; empty = it can
-	Restricted                       bool
+	Status     string
+	Platform   string    // empty = linux
+	Began      time.Time // before the call
+	Life       time.Duration
+	Ciphertext string
+	GatewayURL string
+	RemoteSHA  string
+	Fault      string // why this claim cannot be served; empty = it can
+	Restricted bool   // a network policy is enabled
 }
 
 // Limit says who wrote LaunchUntil. Only the drive that wrote it sends RunTask under it, so that no two send it at once, and a refusal can be taken for what it is.

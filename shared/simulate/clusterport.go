@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,11 +76,11 @@ func (t *task) seen(now time.Duration) session.Task {
 }
 
 // OfSession implements functions.Tasks.
-func (p tasksPort) OfSession(_ context.Context, id string) (list []session.Task, err error) {
+func (p tasksPort) OfSession(_ context.Context, id string, known ...string) (list []session.Task, err error) {
 	w := p.w
 	err = w.call(ecsAPI, "ListTasks of a session", id, time.Time{}, func() {
 		for _, t := range w.cluster.of(id) {
-			if w.now >= t.listed {
+			if w.now >= t.listed || slices.Contains(known, t.arn) {
 				list = append(list, t.seen(w.now))
 			}
 		}

@@ -17,11 +17,17 @@ import (
 const describeMax = 100
 
 // OfSession lists the tasks of a session that ECS knows, of any attempt, running and stopped (ECS forgets stopped ones after an hour or so). Their environment
-// says that they are the session's, whatever their family: one that has left the configuration still counts.
-func (c *Client) OfSession(ctx context.Context, sessionID string) ([]session.Task, error) {
+// says that they are the session's, whatever their family: one that has left the configuration still counts. Tasks known by their ARN are described even when the list,
+// which may lag, leaves them out.
+func (c *Client) OfSession(ctx context.Context, sessionID string, known ...string) ([]session.Task, error) {
 	arns, err := c.list(ctx, aws.String(StartedBy(sessionID)))
 	if err != nil {
 		return nil, wrap("list tasks of session", sessionID, err)
+	}
+	for _, arn := range known {
+		if !slices.Contains(arns, arn) {
+			arns = append(arns, arn)
+		}
 	}
 	seen, err := c.Describe(ctx, arns)
 	if err != nil {
