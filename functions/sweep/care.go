@@ -35,8 +35,8 @@ func (s *sweep) watch(l session.Lease) {
 }
 
 // correctAfter is for how long every sweep must have seen the same counter beside the same other leases before the counter is corrected: the index may lag, and in a
-// busy outpost leases begin and end while they are counted.
-const correctAfter = 3 * time.Minute
+// busy outpost leases begin and end while they are counted. It is three sweeps a minute apart, less some seconds by which a schedule's beat may be off.
+const correctAfter = 2*time.Minute - 10*time.Second
 
 // checkSlots compares the slot counter with the leases.
 func (s *sweep) checkSlots(ctx context.Context) {
