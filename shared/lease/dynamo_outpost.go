@@ -72,6 +72,7 @@ type healthItem struct {
 	LastPoll  string   `dynamodbav:"last_poll"`
 	Waiting   string   `dynamodbav:"waiting"`
 	Heartbeat string   `dynamodbav:"heartbeat"`
+	Quiet     string   `dynamodbav:"quiet_until"`
 	Memo      memoItem `dynamodbav:"memo"`
 }
 
@@ -99,7 +100,7 @@ func (d *Dynamo) Health(ctx context.Context, outpostID string) (Health, error) {
 	if err := attributevalue.UnmarshalMap(row, &it); err != nil {
 		return Health{}, fmt.Errorf("read health of outpost %s: %w", outpostID, err)
 	}
-	h := Health{LastPoll: moment(it.LastPoll), Waiting: moment(it.Waiting), Heartbeat: moment(it.Heartbeat),
+	h := Health{LastPoll: moment(it.LastPoll), Waiting: moment(it.Waiting), Heartbeat: moment(it.Heartbeat), QuietUntil: moment(it.Quiet),
 		Memo: Memo{Mismatches: it.Memo.Mismatches, SlotsUsed: it.Memo.SlotsUsed, NextClaims: moment(it.Memo.NextClaims), Resume: it.Memo.Resume}}
 	for k, at := range it.Memo.Orphans {
 		if h.Memo.Orphans == nil {
@@ -133,6 +134,11 @@ func (d *Dynamo) Polled(ctx context.Context, outpostID string, at, waiting time.
 // Beat implements [Store].
 func (d *Dynamo) Beat(ctx context.Context, outpostID string, at time.Time) error {
 	return d.set(ctx, healthKey(outpostID), "heartbeat", when(at))
+}
+
+// Quiet implements [Store].
+func (d *Dynamo) Quiet(ctx context.Context, outpostID string, until time.Time) error {
+	return d.set(ctx, healthKey(outpostID), "quiet_until", when(until))
 }
 
 // Swept implements [Store].

@@ -198,6 +198,11 @@ func (m *Memory) Beat(_ context.Context, outpostID string, at time.Time) error {
 	return m.change(outpostID, func(h *Health) error { h.Heartbeat = at.UTC(); return nil })
 }
 
+// Quiet implements [Store].
+func (m *Memory) Quiet(_ context.Context, outpostID string, until time.Time) error {
+	return m.change(outpostID, func(h *Health) error { h.QuietUntil = until.UTC(); return nil })
+}
+
 // Swept implements [Store].
 func (m *Memory) Swept(_ context.Context, outpostID string, memo Memo) error {
 	memo.Orphans = maps.Clone(memo.Orphans)

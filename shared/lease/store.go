@@ -54,6 +54,8 @@ type Store interface {
 	Polled(ctx context.Context, outpostID string, at, waiting time.Time) error
 	// Beat notes that an invocation of poll has begun.
 	Beat(ctx context.Context, outpostID string, at time.Time) error
+	// Quiet notes until when the fleet API wants to be left alone.
+	Quiet(ctx context.Context, outpostID string, until time.Time) error
 	// Swept replaces what sweep remembers from run to run.
 	Swept(ctx context.Context, outpostID string, m Memo) error
 	// Trip opens a capacity choice's breaker until the given time.
@@ -75,8 +77,10 @@ type Health struct {
 	LastPoll  time.Time // poll's last listing that succeeded
 	Waiting   time.Time // since when, at that listing, the oldest session waited that could be taken; zero = none
 	Heartbeat time.Time // the last start of poll
-	Breakers  map[string]Breaker
-	Memo      Memo
+	// QuietUntil is until when the fleet API wants to be left alone; once it has passed it says nothing.
+	QuietUntil time.Time
+	Breakers   map[string]Breaker
+	Memo       Memo
 }
 
 // Breaker is a capacity choice that failed for reasons of its own.

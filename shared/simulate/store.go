@@ -228,6 +228,11 @@ func (s *store) Beat(ctx context.Context, id string, at time.Time) error {
 	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Beat(ctx, id, at) })
 }
 
+// Quiet implements lease.Store.
+func (s *store) Quiet(ctx context.Context, id string, until time.Time) error {
+	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Quiet(ctx, id, until) })
+}
+
 // Swept implements lease.Store.
 func (s *store) Swept(ctx context.Context, id string, m lease.Memo) error {
 	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Swept(ctx, id, m) })
