@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 var sampleTime = time.Date(2026, 2, 3, 10, 0, 0, 0, time.UTC)
@@ -136,10 +139,15 @@ func TestEventsThatAreNotTaskStateChangesAreRefused(t *testing.T) {
 	t.Parallel()
 	for event, want := range map[string]string{
 		`null`: "its source or detail-type is another's",
+		`[1]`:  "it is not a JSON object",
+		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"taskArn":"a","lastStatus":"STOPPED"}`:  "it is not JSON (at byte 105)",
+		`{"source":7,"detail-type":"ECS Task State Change","detail":{"taskArn":"a","lastStatus":"STOPPED"}}`:         "its source or detail-type is another's",
 		`{"source":"aws.ec2","detail-type":"ECS Task State Change","detail":{"taskArn":"a","lastStatus":"STOPPED"}}`: "its source or detail-type is another's",
 		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"lastStatus":"STOPPED"}}`:               "taskArn is missing",
 		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"taskArn":"a"}}`:                        "lastStatus is missing",
-		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"taskArn":"a","version":"x"}}`:          "detail.version should be a int64",
+		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":"cog_secret"}`:                           "taskArn is missing",
+		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"taskArn":7,"lastStatus":"STOPPED"}}`:   "taskArn is missing",
+		`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"taskArn":"a","lastStatus":{}}}`:        "lastStatus is missing",
 	} {
 		if _, err := DecodeTaskStateChange([]byte(event)); !errors.Is(err, ErrMalformed) || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%s: %v, want … %s", event, err, want)
@@ -185,13 +193,28 @@ func FuzzDecodeTaskStateChange(f *testing.F) {
 		}
 		f.Add(text)
 	}
+	for _, field := range slices.Sorted(maps.Keys(strangeFields)) {
+		f.Add([]byte(`{"source":"aws.ecs","detail-type":"ECS Task State Change","detail":{"taskArn":"a","lastStatus":"STOPPED",` + field + `}}`))
+	}
+	f.Add([]byte(`{"source":"aws.ecs","detail-type":"ECS Task State Change","time":1770112800000,"id":7,"detail":{"taskArn":"a","lastStatus":"STOPPED"}}`))
 	f.Fuzz(func(t *testing.T, event []byte) {
 		e, err := DecodeTaskStateChange(event)
 		if err != nil && !errors.Is(err, ErrMalformed) {
 			t.Fatalf("an error without a kind: %v", err)
 		}
-		if err == nil && (e.Detail.TaskARN == "" || e.Detail.LastStatus == "") {
+		if err != nil {
+			return
+		}
+		if e.Detail.TaskARN == "" || e.Detail.LastStatus == "" || e.Detail.Version < 0 {
 			t.Fatalf("incomplete and yet accepted: %+v", e)
+		}
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatalf("what was read cannot be written: %v", err)
+		}
+		again, err := DecodeTaskStateChange(text)
+		if diff := cmp.Diff(e, again, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Fatalf("written and read again: %v (-want +got):\n%s", err, diff)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package events
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -69,11 +70,15 @@ type Variable struct {
 }
 
 // DecodeTaskStateChange reads an EventBridge event. An event that is no ECS task state change, or names no task or status, is an error that wraps [ErrMalformed].
+// Nothing else spoils it: a field of a type that is not its own counts as absent, so that a stopped task is heard of whatever else its event says. Times may also be
+// Unix seconds or milliseconds, and a version may be a float or a string.
 func DecodeTaskStateChange(event []byte) (TaskStateChange, error) {
-	var e TaskStateChange
-	if err := json.Unmarshal(event, &e); err != nil {
+	var w taskEvent
+	var kind *json.UnmarshalTypeError // is told after all other fields have been read
+	if err := json.Unmarshal(event, &w); err != nil && (!errors.As(err, &kind) || kind.Field == "") {
 		return TaskStateChange{}, fmt.Errorf("read task event: %w: %s", ErrMalformed, jsonFault(err))
 	}
+	e := w.read()
 	switch {
 	case e.Source != TaskSource || e.DetailType != TaskDetailType:
 		return TaskStateChange{}, fmt.Errorf("read task event: %w: its source or detail-type is another's", ErrMalformed)
