@@ -24,8 +24,13 @@ type Env struct {
 	KeyID      string   `env:"TOKEN_KEY_ID"`
 }
 
-// Load reads and checks an environment, given as KEY=value strings; see [Lines] for telling its errors.
+// Load reads and checks an environment, given as KEY=value strings; see [Lines] for telling its errors, which show no secret.
 func Load(environ []string) (Env, error) {
+	e, err := load(environ)
+	return e, redact(err)
+}
+
+func load(environ []string) (Env, error) {
 	e, err := env.ParseAsWithOptions[Env](env.Options{Environment: env.ToMap(environ)})
 	if err != nil {
 		return Env{}, err
@@ -56,7 +61,7 @@ func Load(environ []string) (Env, error) {
 	case e.Outposts != "" && len(e.Parameters) > 0:
 		errs = append(errs, errors.New("OUTPOSTS and OUTPOSTS_PARAMETERS are both set; give one of them"))
 	case e.Outposts != "":
-		_, err := ParseOutposts("OUTPOSTS", e.Outposts)
+		_, err := parseOutposts("OUTPOSTS", e.Outposts)
 		errs = append(errs, err)
 	}
 	return e, errors.Join(errs...)

@@ -1,11 +1,9 @@
 package config
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -85,8 +83,14 @@ type written struct {
 	Capacity        []Capacity `json:"capacity"`
 }
 
-// ParseOutposts reads a JSON list of outposts. Unknown keys are errors; all errors are told at once, each naming the key, the value and what would be right.
+// ParseOutposts reads a JSON list of outposts. Keys that are unknown, in letters of another case or repeated are errors; all errors are told at once, each naming the
+// key, the value (but no secret) and what would be right.
 func ParseOutposts(where, text string) ([]Outpost, error) {
+	list, err := parseOutposts(where, text)
+	return list, redact(err)
+}
+
+func parseOutposts(where, text string) ([]Outpost, error) {
 	var list []json.RawMessage
 	if err := json.Unmarshal([]byte(text), &list); err != nil {
 		return nil, fmt.Errorf("%s: not a JSON list of outposts: %w", where, err)
@@ -118,16 +122,11 @@ func distinct(where string, list []Outpost) error {
 
 // parseOutpost reads and checks one outpost, and fills in the defaults.
 func parseOutpost(where string, raw []byte) (Outpost, error) {
+	errs := []error{checkKeys(where, raw)}
 	var w written
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&w); err != nil {
-		return Outpost{}, fmt.Errorf("%s: %w", where, err)
+	if err := json.Unmarshal(raw, &w); err != nil {
+		return Outpost{}, errors.Join(append(errs, fmt.Errorf("%s: %w", where, err))...)
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Outpost{}, fmt.Errorf("%s: there is more than one JSON value", where)
-	}
-	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(where+"."+format, args...)) }
 	if w.OutpostID == "" {
 		bad("outpost_id: missing; give the outpost's id, such as outpost_env-…")

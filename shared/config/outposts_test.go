@@ -73,13 +73,13 @@ func TestWhatIsNoListOfOutpostsIsAnError(t *testing.T) {
 		`null`:                                   "the list is empty",
 		`[7]`:                                    "OUTPOSTS[0]",
 		`[null]`:                                 "OUTPOSTS[0].outpost_id: missing",
-		`[{"max_session": 3}]`:                   `unknown field "max_session"`,
+		`[{"max_session": 3}]`:                   `OUTPOSTS[0]: unknown key "max_session"; the keys are outpost_id, token_secret, max_sessions, dispatch, max_failures, max_session_hours, network_policy, capacity`,
 		`[{"max_sessions":"3"}`:                  "not a JSON list of outposts",
 		`[{"max_sessions":"3"}]`:                 "cannot unmarshal string into Go struct field",
 		`[{"max_sessions":1.5}]`:                 "cannot unmarshal number",
 		`[{"max_session_hours":1e300}]`:          "max_session_hours: 1e+300",
 		`[{"max_session_hours":1e-20}]`:          "max_session_hours: 1e-20",
-		`[{"capacity":[{"launch_type":"EC2"}]}]`: `unknown field "launch_type"`,
+		`[{"capacity":[{"launch_type":"EC2"}]}]`: `OUTPOSTS[0].capacity[0]: unknown key "launch_type"; the keys are name, provider, task_definition, container, subnets, security_groups, assign_public_ip, platform_version, exec, propagate_tags`,
 	} {
 		if _, err := ParseOutposts("OUTPOSTS", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want … %s", text, err, want)
@@ -129,12 +129,16 @@ func FuzzParseOutposts(f *testing.F) {
 	f.Add("[" + least + "]")
 	f.Add(`[{"outpost_id":"o1","token_secret":"s1","max_sessions":0,"dispatch":"poll","max_failures":5,"max_session_hours":1e-12,"network_policy":"ignore","capacity":[{"name":"a","subnets":null}]}]`)
 	f.Add("[" + least + "," + least + "]")
+	f.Add(`[{"cog_a":"cog_b","dispatch":"cog_c","MAX_SESSIONS":1,"capacity":[{"name":"cog_d","name":"cog_d"}]}]`)
 	f.Add(`null`)
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := ParseOutposts("OUTPOSTS", text)
 		if err != nil {
 			if len(Lines(err)) == 0 {
 				t.Error("an error without a line")
+			}
+			if token.MatchString(err.Error()) {
+				t.Errorf("an error with a token: %v", err)
 			}
 			return
 		}

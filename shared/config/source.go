@@ -41,7 +41,7 @@ func (s *Source) Outposts(ctx context.Context) ([]Outpost, error) {
 	}
 	list, err := s.load(ctx)
 	if err != nil {
-		return s.have, err
+		return s.have, redact(err)
 	}
 	s.have, s.read = list, s.Now()
 	return list, nil
@@ -49,7 +49,7 @@ func (s *Source) Outposts(ctx context.Context) ([]Outpost, error) {
 
 func (s *Source) load(ctx context.Context) ([]Outpost, error) {
 	if s.Env.Outposts != "" {
-		return ParseOutposts("OUTPOSTS", s.Env.Outposts)
+		return parseOutposts("OUTPOSTS", s.Env.Outposts)
 	}
 	var all []Outpost
 	var errs []error
@@ -63,7 +63,7 @@ func (s *Source) load(ctx context.Context) ([]Outpost, error) {
 			errs = append(errs, fmt.Errorf("OUTPOSTS_PARAMETERS: there is no SSM parameter %q", name))
 		}
 		for _, p := range out.Parameters {
-			list, err := ParseOutposts("SSM parameter "+*p.Name, "["+*p.Value+"]")
+			list, err := parseOutposts("SSM parameter "+*p.Name, "["+*p.Value+"]")
 			all, errs = append(all, list...), append(errs, err)
 		}
 		names = names[n:]
