@@ -72,8 +72,9 @@ type Run struct {
 	Driver     *drive.Driver
 	Until      time.Time // nothing new is begun after it; zero = no limit
 
-	mu   sync.Mutex
-	read map[string]*outpost
+	mu    sync.Mutex
+	read  map[string]*outpost
+	quiet map[string]*quiet // by outpost; not forgotten with what was read
 }
 
 type outpost struct {
@@ -85,10 +86,15 @@ type outpost struct {
 // Outpost is what an invocation read of an outpost.
 type Outpost struct {
 	drive.Outpost
-	Fleet   Fleet // nil when the outpost has left the configuration
+	Fleet   Fleet   // nil when the outpost has left the configuration; leaves the API alone when it wants to be
+	Watcher Watcher // does so, too; nil when outposts are listed only
 	Counter lease.Counter
 	Health  lease.Health
+	quiet   *quiet
 }
+
+// Quiet is how long the fleet API wants to be left alone from now on; until then every call is answered with *outposts.RateLimitedError and not sent. 0 = it does not.
+func (o Outpost) Quiet() time.Duration { return o.quiet.rest() }
 
 // Begin starts an invocation: it reads the configuration. A configuration that cannot be read anew is no reason to stop serving by the last good one.
 func (k Kit) Begin(ctx context.Context) (*Run, error) {
@@ -99,7 +105,7 @@ func (k Kit) Begin(ctx context.Context) (*Run, error) {
 		}
 		k.Log.Error("configuration not read, the last good one is used", "error", err.Error())
 	}
-	r := &Run{Kit: k, Configured: list, TasksAPI: k.Tasks(list), read: map[string]*outpost{}}
+	r := &Run{Kit: k, Configured: list, TasksAPI: k.Tasks(list), read: map[string]*outpost{}, quiet: map[string]*quiet{}}
 	r.Driver = &drive.Driver{Leases: k.Store, Tasks: r.TasksAPI, Sealer: k.Sealer, Breakers: k.Store, Teller: k.Teller, Clock: k.Clock, Jitter: k.Jitter,
 		NewEpoch: k.NewEpoch, Log: k.Log, Metrics: k.Metrics}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -137,12 +143,17 @@ func (r *Run) readOutpost(ctx context.Context, id string) (Outpost, error) {
 	if err := errors.Join(err, err2); err != nil {
 		return Outpost{}, err
 	}
-	o := Outpost{Outpost: drive.Outpost{ID: id, Terms: session.Terms{AcceptorID: r.AcceptorID, Draining: counter.Draining}}, Counter: counter, Health: health}
+	o := Outpost{Outpost: drive.Outpost{ID: id, Terms: session.Terms{AcceptorID: r.AcceptorID, Draining: counter.Draining}}, Counter: counter, Health: health,
+		quiet: r.quietOf(id)}
+	o.quiet.extend(health.QuietUntil)
 	c := r.Config(id)
 	if c == nil {
 		return o, nil
 	}
-	o.Fleet = r.Kit.Fleet(*c)
+	o.Fleet = politeFleet{r.Kit.Fleet(*c), o.quiet}
+	if r.Kit.Watcher != nil {
+		o.Watcher = politeWatcher{r.Kit.Watcher(*c), o.quiet}
+	}
 	o.Outpost.Config, o.Outpost.Fleet, o.Outpost.Breakers = c, o.Fleet, health.Breakers
 	o.Terms = c.Terms(r.AcceptorID)
 	o.Terms.Draining = o.Terms.Draining || counter.Draining
@@ -155,6 +166,15 @@ func (r *Run) readOutpost(ctx context.Context, id string) (Outpost, error) {
 		}
 	}
 	return o, nil
+}
+
+func (r *Run) quietOf(id string) *quiet {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.quiet[id] == nil {
+		r.quiet[id] = &quiet{run: r, id: id}
+	}
+	return r.quiet[id]
 }
 
 // Free is how many slots the outpost had free when it was read.

@@ -20,7 +20,7 @@ type Handler struct{ functions.Kit }
 const messagesAtOnce = 10
 
 // Handle answers which messages SQS is to bring back. A message is done when its session is taken, is not to be taken, or cannot be taken now for want of a slot:
-// poll offers it again. It fails when something that may pass stood in the way.
+// poll offers it again. Just so while the fleet API wants to be left alone. It fails when something that may pass stood in the way.
 func (h Handler) Handle(ctx context.Context, batch lambda.SQSEvent) (lambda.SQSEventResponse, error) {
 	run, err := h.Begin(ctx)
 	if err != nil {
@@ -47,6 +47,10 @@ func (h Handler) take(ctx context.Context, run *functions.Run, m lambda.SQSMessa
 	o, err := run.Outpost(ctx, offer.OutpostID)
 	if err != nil {
 		return fmt.Errorf("session %s: %w", offer.SessionID, err)
+	}
+	if rest := o.Quiet(); rest > 0 { // else the message would come back until it counts as dead
+		h.Log.Info("fleet API wants to be left alone, offer dropped: poll makes it again", "outpost_id", offer.OutpostID, "session_id", offer.SessionID, "for", rest.String())
+		return nil
 	}
 	res := run.Driver.Drive(ctx, drive.Job{SessionID: offer.SessionID, Outpost: o.Outpost, Until: run.Until, Patience: functions.BriefPatience, Retries: true})
 	if res.Full {

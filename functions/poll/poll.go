@@ -48,10 +48,23 @@ func (h Handler) Handle(ctx context.Context) error {
 func (h Handler) serve(ctx context.Context, run *functions.Run, id string) error {
 	c := run.Config(id)
 	if c.Watch && h.Watcher != nil {
-		return h.watch(ctx, run, id, h.Watcher(*c))
+		return h.watch(ctx, run, id)
 	}
-	_, err := h.list(ctx, run, id)
+	o, err := run.Outpost(ctx, id)
+	if err != nil {
+		return err
+	}
+	if rest := o.Quiet(); rest > 0 {
+		h.leftAlone(id, rest)
+		return nil
+	}
+	_, err = h.list(ctx, run, id)
 	return err
+}
+
+// leftAlone tells why an outpost is not listed.
+func (h Handler) leftAlone(id string, rest time.Duration) {
+	h.Log.Info("fleet API wants to be left alone, not listed", "outpost_id", id, "for", rest.Round(time.Second).String())
 }
 
 // list lists and offers, and notes that it did: the note is poll's alone, so that its absence tells of poll.
@@ -73,10 +86,10 @@ func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found
 }
 
 // Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots. It answers the entries that could be
-// taken, oldest first, offered or not.
+// taken, oldest first, offered or not; none while the fleet API wants to be left alone.
 func Offer(ctx context.Context, run *functions.Run, outpostID string) ([]session.Entry, error) {
 	o, err := run.Outpost(ctx, outpostID)
-	if err != nil {
+	if err != nil || o.Quiet() > 0 {
 		return nil, err
 	}
 	f, err := list(ctx, run, o)

@@ -33,7 +33,7 @@ func beat(every, age time.Duration) time.Duration {
 }
 
 // watch lists an outpost at a steady beat, and between the listings follows its stream: a session that is queued there is offered at once.
-func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w functions.Watcher) error {
+func (h Handler) watch(ctx context.Context, run *functions.Run, id string) error {
 	began := h.Clock.Now()
 	if err := h.Store.Beat(ctx, id, began); err != nil {
 		return err
@@ -42,21 +42,20 @@ func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w fun
 	if !run.Until.IsZero() && run.Until.Before(end) {
 		end = run.Until
 	}
+	if o, err := run.Outpost(ctx, id); err == nil && o.Quiet() > 0 {
+		h.leftAlone(id, o.Quiet())
+	}
 	for {
 		now := h.Clock.Now()
 		stop := now.Add(beat(cmp.Or(h.ListEvery, listEvery), now.Sub(began)))
 		if end.Before(stop) {
 			stop = end
 		}
-		f, err := h.list(ctx, run, id)
-		switch {
-		case errors.Is(err, outposts.ErrUnauthorized):
+		o, err := run.Outpost(ctx, id)
+		if err == nil && o.Quiet() > 0 {
+			h.rest(ctx, o, stop)
+		} else if err = h.once(ctx, run, id, stop); errors.Is(err, outposts.ErrUnauthorized) {
 			return err // the schedule's minute is beat enough for a token that is refused
-		case err != nil:
-			h.Log.Warn("listing failed, the next one comes soon", "outpost_id", id, "error", err.Error())
-			_ = h.Clock.Sleep(ctx, max(stop.Sub(h.Clock.Now()), 0)) // an error is the context's, seen below
-		default:
-			h.follow(ctx, run, id, f, stop, w)
 		}
 		if !h.Clock.Now().Before(end) || ctx.Err() != nil {
 			return err
@@ -68,8 +67,33 @@ func (h Handler) watch(ctx context.Context, run *functions.Run, id string, w fun
 	}
 }
 
+// once lists, and follows the stream until the next listing is due.
+func (h Handler) once(ctx context.Context, run *functions.Run, id string, stop time.Time) error {
+	f, err := h.list(ctx, run, id)
+	var limited *outposts.RateLimitedError
+	switch {
+	case err == nil:
+		h.follow(ctx, run, id, f, stop)
+	case errors.Is(err, outposts.ErrUnauthorized):
+	case errors.As(err, &limited) && limited.RetryAfter > 0: // told already, and heeded
+		return nil
+	default:
+		h.Log.Warn("listing failed, the next one comes soon", "outpost_id", id, "error", err.Error())
+		_ = h.Clock.Sleep(ctx, max(stop.Sub(h.Clock.Now()), 0)) // an error is the context's, which the caller looks at
+	}
+	return err
+}
+
+// rest sleeps while the fleet API wants to be left alone, but not beyond stop. Not all that were told the same time are to come back in the same moment.
+func (h Handler) rest(ctx context.Context, o functions.Outpost, stop time.Time) {
+	for h.Clock.Now().Before(stop) && o.Quiet() > 0 && ctx.Err() == nil {
+		pause := o.Quiet() + time.Duration(h.Jitter()*float64(time.Second))
+		_ = h.Clock.Sleep(ctx, min(pause, stop.Sub(h.Clock.Now())))
+	}
+}
+
 // follow watches the stream until the given time. A stream that ends early is no fault: it is opened again, after a moment.
-func (h Handler) follow(ctx context.Context, run *functions.Run, id string, f found, stop time.Time, w functions.Watcher) {
+func (h Handler) follow(ctx context.Context, run *functions.Run, id string, f found, stop time.Time) {
 	o, err := run.Outpost(ctx, id) // as the listing read it
 	if err != nil {
 		return
@@ -85,10 +109,10 @@ func (h Handler) follow(ctx context.Context, run *functions.Run, id string, f fo
 			return
 		}
 		watching, cancel := context.WithTimeout(ctx, left)
-		cursor, err = w.Watch(watching, id, cursor, func(e outposts.Event) error { return s.take(ctx, e) })
+		cursor, err = o.Watcher.Watch(watching, id, cursor, func(e outposts.Event) error { return s.take(ctx, e) })
 		over := watching.Err() != nil
 		cancel()
-		if over {
+		if over || o.Quiet() > 0 {
 			return
 		}
 		if err != nil {

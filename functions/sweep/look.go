@@ -42,7 +42,7 @@ func (s *sweep) readClaims(ctx context.Context) {
 	for key := range s.o.Health.Memo.Orphans { // a claim that was sighted is to be seen again
 		busy = busy || strings.HasPrefix(key, claimKey)
 	}
-	if s.o.Fleet == nil || (!busy && now.Before(s.memo.NextClaims)) {
+	if s.o.Fleet == nil || s.o.Quiet() > 0 || (!busy && now.Before(s.memo.NextClaims)) {
 		return
 	}
 	list, err := s.o.Fleet.List(ctx, outposts.ListQuery{Outpost: s.o.ID, Phase: outposts.PhaseClaimed, AcceptorID: s.AcceptorID})

@@ -106,7 +106,7 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 		c, err := w.store.memory.Counter(context.Background(), s.outpost)
 		waits = err == nil && !c.Draining && !w.time().Before(had.NotBefore)
 	}
-	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-w.lastFault < time.Minute || j.breakerOpen(s.outpost)), 0, w.plan.pickup(),
+	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-w.lastFault < time.Minute || j.heldBack(s.outpost)), 0, w.plan.pickup(),
 		func() string { return fmt.Sprintf("%d of %d slots used", w.store.used[s.outpost], o.MaxSessions) })
 }
 
@@ -118,10 +118,10 @@ func (p plan) pickup() time.Duration {
 	return 5*time.Minute + 30*time.Second
 }
 
-// breakerOpen says whether any capacity choice of the outpost takes no new sessions.
-func (j *judge) breakerOpen(outpost string) bool {
+// heldBack says whether any capacity choice of the outpost takes no new sessions, or the fleet API wants to be left alone.
+func (j *judge) heldBack(outpost string) bool {
 	h, err := j.w.store.memory.Health(context.Background(), outpost)
-	return err == nil && len(h.Breakers) > 0
+	return err == nil && (len(h.Breakers) > 0 || h.QuietUntil.After(j.w.time()))
 }
 
 // unsettled says what has not settled when the time was up.

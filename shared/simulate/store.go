@@ -215,6 +215,9 @@ func (s *store) Noted(ctx context.Context) (ids []string, err error) {
 // Health implements lease.Store.
 func (s *store) Health(ctx context.Context, id string) (h lease.Health, err error) {
 	err = s.w.instant(table, "GetItem", func() { h, _ = s.memory.Health(ctx, id) })
+	if h.QuietUntil.After(s.w.time()) { // it may not call the fleet API, and so is as good as met by an outage
+		s.w.current.inv.faulted = true
+	}
 	return h, err
 }
 
