@@ -25,6 +25,9 @@ func (r *drive) readEntry(ctx context.Context) {
 		r.v.Entry.Orphan = orphan
 	case errors.Is(err, outposts.ErrNotFound):
 		r.v.Entry.Reading = session.Absent
+	case errors.Is(err, outposts.ErrMalformed):
+		r.v.Entry.Reading = session.Garbled
+		r.blocked(err)
 	default:
 		r.blocked(err)
 	}

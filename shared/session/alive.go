@@ -43,7 +43,7 @@ func alive(v View) Action {
 	switch {
 	case e.Reading == Unread:
 		return ReadEntry{}
-	case e.Reading == Failing:
+	case e.unknown():
 		if v.renewDue() {
 			return Claim{}
 		}

@@ -32,6 +32,9 @@ func (e Entry) Unclaimable(t Terms) string {
 // Claimable says whether the entry waits for a worker, of whatever kind.
 func (e Entry) Claimable() bool { return e.Reading == Present && e.Phase == PhasePending && e.waits() }
 
+// unknown says whether reading the entry failed.
+func (e Entry) unknown() bool { return e.Reading == Failing || e.Reading == Garbled }
+
 // waits says whether the session wants a worker.
 func (e Entry) waits() bool { return e.Status == StatusPending || e.Status == StatusRunning }
 

@@ -22,7 +22,7 @@ const (
 	KeepEnded = 7 * 24 * time.Hour
 	// ClaimLimit is how long a slot is held for a session that cannot be claimed, or whose token cannot be encrypted.
 	ClaimLimit = 2 * time.Minute
-	// ReadLimit is how long a session whose attempt is over is held when its queue entry cannot be read.
+	// ReadLimit is how long a session whose attempt is over is held when its queue entry is answered and cannot be read.
 	ReadLimit = 5 * time.Minute
 	// Fresh is how old a read of a queue entry may be for a claim to rest on it.
 	Fresh = 30 * time.Second

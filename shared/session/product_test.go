@@ -74,7 +74,7 @@ func entries() []named[func(at time.Duration) session.Entry] {
 	}
 	list := []named[func(time.Duration) session.Entry]{
 		{"unread", func(time.Duration) session.Entry { return session.Entry{} }},
-		{"unreadable", still(session.Entry{Reading: session.Failing})},
+		{"unreadable", still(session.Entry{Reading: session.Failing})}, {"garbled", still(session.Entry{Reading: session.Garbled})},
 		{"absent", still(session.Entry{Reading: session.Absent})},
 	}
 	for _, status := range []string{session.StatusPending, session.StatusRunning, session.StatusSuspended, session.StatusTerminated, "hibernating"} {

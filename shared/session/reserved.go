@@ -20,11 +20,11 @@ func reserved(v View) Action {
 	if v.Terms.Draining { // an earlier claim may have been made without our hearing of it, so that it must be released
 		return v.stop(Drained, NoVerdict, "the outpost is draining")
 	}
-	if v.Entry.Reading != Failing && v.Now.Sub(v.Entry.At) > Fresh {
+	if !v.Entry.unknown() && v.Now.Sub(v.Entry.At) > Fresh {
 		return ReadEntry{}
 	}
 	switch {
-	case v.Entry.Reading == Failing:
+	case v.Entry.unknown():
 		return v.unclaimed(Wait{Until: v.Now.Add(SettleEvery), Why: "the queue entry cannot be read"})
 	case v.Entry.Reading == Present && v.Entry.mine(v.Terms): // claimed by a call whose answer was lost
 		return Claim{Encrypt: true}

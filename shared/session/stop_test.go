@@ -155,13 +155,18 @@ func TestEntryIsReadAfterTheEndOfAnAttempt(t *testing.T) {
 	at := 10 * time.Minute
 	answers(t, over(at, session.Entry{}), session.ReadEntry{})
 	at = time.Minute + session.ReadLimit
-	answers(t, over(at-1, session.Entry{Reading: session.Failing}), session.Wait{Until: after(at - 1 + time.Minute), Why: "the queue entry cannot be read"})
+	wait := func(at time.Duration) session.Wait {
+		return session.Wait{Until: after(at + time.Minute), Why: "the queue entry cannot be read"}
+	}
+	answers(t, over(at-1, session.Entry{Reading: session.Garbled}), wait(at-1))
+	answers(t, over(at-1, session.Entry{Reading: session.Failing}), wait(at-1))
+	answers(t, over(time.Hour, session.Entry{Reading: session.Failing}), wait(time.Hour))
 }
 
-func TestSessionWhoseEntryStaysUnreadableIsGivenBackAfterItsAttempt(t *testing.T) {
+func TestSessionWhoseEntryStaysGarbledIsGivenBackAfterItsAttempt(t *testing.T) {
 	t.Parallel()
 	at := time.Minute + session.ReadLimit
-	v := over(at, session.Entry{Reading: session.Failing})
+	v := over(at, session.Entry{Reading: session.Garbled})
 	answers(t, v, session.Save{To: next(v.Lease, at, func(l *session.Lease) { l.Outcome, l.Reason = session.Lost, "the queue entry cannot be read" })})
 }
 

@@ -67,17 +67,15 @@ func (v View) decide() Action {
 	case Unclear:
 		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
 	}
-	switch e.Reading {
-	case Unread:
+	switch {
+	case e.Reading == Unread:
 		return ReadEntry{}
-	case Failing:
-		if v.Now.Sub(l.StateAt) < ReadLimit {
-			return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the queue entry cannot be read"})
-		}
+	case e.Reading == Failing, e.Reading == Garbled && v.Now.Sub(l.StateAt) < ReadLimit:
+		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the queue entry cannot be read"})
 	}
 	spent := l.Verdict == Failed && l.Failures >= v.Terms.MaxFailures
 	switch {
-	case e.Reading == Failing && !spent: // whatever it is, it is back in the queue
+	case e.Reading == Garbled && !spent: // given back, it is Devin's to say
 		return v.outcome(Lost, "the queue entry cannot be read")
 	case e.Reading == Absent && l.Verdict == CleanExit:
 		return v.outcome(Suspended, "the remote ended and the session left the queue")

@@ -11,7 +11,7 @@ func unheld(v View) Action {
 	switch v.Entry.Reading {
 	case Unread:
 		return ReadEntry{}
-	case Failing:
+	case Failing, Garbled:
 		return Wait{Until: v.Now.Add(LookAgain), Why: "the queue entry cannot be read"}
 	}
 	if v.Entry.Reading == Present && v.Entry.mine(v.Terms) {

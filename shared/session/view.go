@@ -49,6 +49,7 @@ const (
 	Absent  Reading = "absent"
 	Present Reading = "present"
 	Failing Reading = "failing" // the read failed; Next waits rather than asks again at once
+	Garbled Reading = "garbled" // as Failing, but it was answered with something that cannot be read, and may be for ever
 )
 
 // Entry is the session's queue entry.
