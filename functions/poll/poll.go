@@ -73,7 +73,7 @@ func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found
 	if err != nil {
 		return found{}, err
 	}
-	f, err := list(ctx, run, o)
+	f, err := list(ctx, run, o, o.Free())
 	if err != nil {
 		return f, err
 	}
@@ -85,14 +85,14 @@ func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found
 	return f, run.Store.Polled(ctx, id, run.Clock.Now(), oldest)
 }
 
-// Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots. It answers the entries that could be
-// taken, oldest first, offered or not; none while the fleet API wants to be left alone.
-func Offer(ctx context.Context, run *functions.Run, outpostID string) ([]session.Entry, error) {
+// Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots, and at most so many. It answers the entries that
+// could be taken, oldest first, offered or not; none while the fleet API wants to be left alone.
+func Offer(ctx context.Context, run *functions.Run, outpostID string, most int) ([]session.Entry, error) {
 	o, err := run.Outpost(ctx, outpostID)
 	if err != nil || o.Quiet() > 0 {
 		return nil, err
 	}
-	f, err := list(ctx, run, o)
+	f, err := list(ctx, run, o, min(o.Free(), most))
 	return f.waiting, err
 }
 
@@ -103,8 +103,8 @@ type found struct {
 	cursor  string          // where a watch goes on
 }
 
-// list lists and offers once.
-func list(ctx context.Context, run *functions.Run, o functions.Outpost) (found, error) {
+// list lists and offers once, so many sessions at the most.
+func list(ctx context.Context, run *functions.Run, o functions.Outpost, most int) (found, error) {
 	if o.Config == nil {
 		return found{}, nil
 	}
@@ -120,8 +120,8 @@ func list(ctx context.Context, run *functions.Run, o functions.Outpost) (found, 
 	if len(waiting) > 0 {
 		run.Metrics.Time(outpostID, telemetry.OldestWaiting, max(0, now.Sub(waiting[0].CreatedAt)))
 	}
-	list := make([]events.Offer, 0, o.Free())
-	for _, e := range waiting[:min(len(waiting), o.Free())] {
+	list := make([]events.Offer, 0, most)
+	for _, e := range waiting[:min(len(waiting), most)] {
 		list = append(list, events.NewOffer(outpostID, e.SessionID, now))
 	}
 	f := found{waiting, len(list), cursor}

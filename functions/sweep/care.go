@@ -103,7 +103,7 @@ func (s *sweep) standIn(ctx context.Context) error {
 	if err != nil || (polled && o.Free() == 0) {
 		return err
 	}
-	waiting, err := poll.Offer(ctx, s.run, s.o.ID)
+	waiting, err := poll.Offer(ctx, s.run, s.o.ID, s.o.Free())
 	if err != nil {
 		return err
 	}
