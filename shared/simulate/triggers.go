@@ -153,7 +153,7 @@ func (q *queue) deliver() {
 	}
 	n := min(len(q.ready), batchSize)
 	batch := slices.Clone(q.ready[:n])
-	q.ready = slices.Delete(q.ready, 0, n)
+	q.ready = q.ready[n:]
 	var in lambda.SQSEvent
 	for i := range batch {
 		batch[i].receives++
