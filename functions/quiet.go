@@ -9,11 +9,8 @@ import (
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
 )
 
-// For how long the fleet API is left alone after one answer that asks for it, whatever it asks for.
-const (
-	shortestQuiet = time.Second
-	longestQuiet  = 15 * time.Minute
-)
+// shortestQuiet is for how long the fleet API is left alone at least when it asks for it; package outposts bounds it above, at a quarter of an hour.
+const shortestQuiet = time.Second
 
 // quiet is until when the fleet API wants an outpost to leave it alone (429 with Retry-After). All calls of an invocation for the outpost share it; through the
 // outpost's health other functions and later invocations know it, too.
@@ -53,7 +50,7 @@ func (q *quiet) ask(ctx context.Context, op string, call func() error) error {
 	if !errors.As(err, &limited) || limited.RetryAfter <= 0 {
 		return err
 	}
-	until := q.run.Clock.Now().Add(min(max(limited.RetryAfter, shortestQuiet), longestQuiet))
+	until := q.run.Clock.Now().Add(max(limited.RetryAfter, shortestQuiet))
 	if !q.extend(until) {
 		return err
 	}

@@ -61,6 +61,11 @@ func TestFleetThatAsksPollToSlowDownIsLeftAloneByEveryFunctionUntilThen(t *testi
 	if n := strings.Count(b.logs.all(), "fleet API wants to be left alone, not listed"); n != 1 {
 		t.Errorf("said %d times that it is not listed, want once", n)
 	}
+	for _, complaint := range []string{"offer comes back", "claims not listed"} {
+		if strings.Contains(b.logs.all(), complaint) {
+			t.Errorf("the logs say %q:\n%s", complaint, b.logs)
+		}
+	}
 
 	b.clock.Forward(61 * time.Second)
 	b.must(b.Sweep(t.Context()))
@@ -117,10 +122,16 @@ func TestLongestTimeToLeaveTheFleetAloneIsAQuarterOfAnHour(t *testing.T) {
 }
 
 func TestWatchSleepsWhileTheFleetWantsToBeLeftAloneAndThenGoesOn(t *testing.T) {
-	for op, name := range map[outpoststest.Op]string{outpoststest.OpList: "asked by the listing", outpoststest.OpWatch: "asked by the stream"} {
+	for name, test := range map[string]struct {
+		op    outpoststest.Op
+		every time.Duration
+	}{
+		"asked by the listing": {outpoststest.OpList, 20 * time.Millisecond},
+		"asked by the stream":  {outpoststest.OpWatch, time.Hour},
+	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBench(t, func(o *laptop.Options) { o.Watch, o.ListEvery = true, 20*time.Millisecond })
-			b.slowDown(op, "2")
+			b := newBench(t, func(o *laptop.Options) { o.Watch, o.ListEvery = true, test.every })
+			b.slowDown(test.op, "2")
 			ctx, stop := context.WithCancel(t.Context())
 			var running sync.WaitGroup
 			running.Go(func() { _ = b.Poll(ctx) }) // ends with the context
@@ -151,6 +162,9 @@ func TestWatchSleepsWhileTheFleetWantsToBeLeftAloneAndThenGoesOn(t *testing.T) {
 			}
 			if n := strings.Count(b.logs.all(), `"PollFailed":1`); n > 1 {
 				t.Errorf("PollFailed counted %d times", n)
+			}
+			if n := strings.Count(b.logs.all(), "stream broken"); n != 0 {
+				t.Errorf("said %d times that the stream is broken", n)
 			}
 			if n := strings.Count(b.logs.all(), "left alone"); n != 1 {
 				t.Errorf("%d log lines say that the fleet is left alone, want one:\n%s", n, b.logs)
