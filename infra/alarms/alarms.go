@@ -173,7 +173,7 @@ func All(timeouts map[string]int) []Alarm {
 		{
 			Name: "SweepStoodIn", Own: &telemetry.StoodIn, Statistic: Sum, Threshold: 3, Seconds: 300, Periods: 1,
 			Means: "sweep does the work of poll or claim. Sessions start, but later than they could.",
-			Look:  "`poll does not list, sweep does` or `claim does not take sessions, sweep does` in sweep's log says which of them is broken.",
+			Look:  "`sweep stands in` in sweep's log: an old `last_poll` says that poll does not list; sessions in `taken` beside a recent one say that claim does not take them.",
 			Do:    "Look at the log of that function, and whether its trigger (schedule, event source mapping) is enabled.",
 		},
 	}

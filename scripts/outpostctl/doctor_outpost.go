@@ -24,14 +24,14 @@ func (x *examination) outpost(ctx context.Context, run *functions.Run, id string
 		x.note(fail, id, "table rows", "%v", err)
 		return
 	}
-	x.token(ctx, o)
+	x.token(ctx, run, o)
 	x.poll(o)
 	x.slots(ctx, o)
 	x.breakers(o)
 }
 
 // token checks that the account token can be read and is accepted for what poll does, and that the outpost exists.
-func (x *examination) token(ctx context.Context, o functions.Outpost) {
+func (x *examination) token(ctx context.Context, run *functions.Run, o functions.Outpost) {
 	listing, err := o.Fleet.List(ctx, outposts.ListQuery{Outpost: o.ID})
 	switch {
 	case errors.Is(err, outposts.ErrNotFound): // a word about the outpost, not about the token
@@ -45,7 +45,7 @@ func (x *examination) token(ctx context.Context, o functions.Outpost) {
 	if n := len(listing.Skipped); n > 0 {
 		x.note(warn, o.ID, "queue entries", "%d cannot be read; the first: %s", n, listing.Skipped[0].Reason)
 	}
-	found, err := o.Fleet.(account).Outposts(ctx)
+	found, err := run.Fleet(*o.Config).(account).Outposts(ctx)
 	switch {
 	case err != nil:
 		x.note(warn, o.ID, "outpost exists", "not checked, the outposts cannot be listed: %v", err)
