@@ -48,8 +48,11 @@ func (s *sweep) checkSlots(ctx context.Context) {
 	if c.SlotsUsed == len(s.leases) {
 		return
 	}
-	var epochs []string // of the leases as they are now: this sweep took its time
-	err = s.Store.Active(ctx, s.o.ID, func(l session.Lease) error { epochs = append(epochs, l.Epoch); return nil })
+	var ids, epochs []string // of the leases as they are now: this sweep took its time
+	err = s.Store.Active(ctx, s.o.ID, func(l session.Lease) error {
+		ids, epochs = append(ids, l.SessionID), append(epochs, l.Epoch)
+		return nil
+	})
 	if err != nil || c.SlotsUsed == len(epochs) {
 		return
 	}
@@ -58,13 +61,27 @@ func (s *sweep) checkSlots(ctx context.Context) {
 	if first.IsZero() || s.Clock.Now().Sub(first) < correctAfter {
 		return
 	}
-	err = s.Store.CorrectSlots(ctx, s.o.ID, c.SlotsUsed, len(epochs))
+	active := 0
+	for _, id := range ids { // the index may still show what has ended
+		l, err := s.Store.Get(ctx, id)
+		if err != nil {
+			s.Log.Warn("slots not checked", "outpost_id", s.o.ID, "error", err.Error())
+			return
+		}
+		if l.Active() {
+			active++
+		}
+	}
+	if active == c.SlotsUsed {
+		return
+	}
+	err = s.Store.CorrectSlots(ctx, s.o.ID, c.SlotsUsed, active)
 	if err != nil && !errors.Is(err, lease.ErrLost) {
 		s.Log.Warn("slots not corrected", "outpost_id", s.o.ID, "error", err.Error())
 		return
 	}
 	if err == nil {
-		s.Log.Error("slots corrected", "outpost_id", s.o.ID, "from", c.SlotsUsed, "to", len(epochs))
+		s.Log.Error("slots corrected", "outpost_id", s.o.ID, "from", c.SlotsUsed, "to", active)
 		s.Metrics.Count(s.o.ID, telemetry.SlotsCorrected, 1)
 	}
 }
