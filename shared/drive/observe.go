@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
@@ -86,5 +87,9 @@ func (r *drive) blocked(err error) {
 	if errors.Is(err, outposts.ErrUnauthorized) {
 		r.Metrics.Count(r.job.Outpost.ID, telemetry.TokenRejected, 1)
 	}
-	r.Log.Warn("session blocked", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID, "state", r.state(), "error", err.Error())
+	level := slog.LevelWarn
+	if limited := (*outposts.RateLimitedError)(nil); errors.As(err, &limited) {
+		level = slog.LevelDebug // told once for the outpost
+	}
+	r.Log.Log(context.Background(), level, "session blocked", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID, "state", r.state(), "error", err.Error())
 }
