@@ -109,7 +109,7 @@ func list(ctx context.Context, run *functions.Run, o functions.Outpost, most int
 		return found{}, nil
 	}
 	outpostID, now := o.ID, run.Clock.Now()
-	waiting, cursor, err := waiting(ctx, run, o)
+	waiting, cursor, err := waiting(ctx, run, o, most)
 	if err != nil {
 		run.Metrics.Count(outpostID, telemetry.PollFailed, 1)
 		if errors.Is(err, outposts.ErrUnauthorized) {
@@ -135,8 +135,9 @@ func list(ctx context.Context, run *functions.Run, o functions.Outpost, most int
 	return f, nil
 }
 
-// waiting lists the sessions of an outpost that could be taken, oldest first: those without a live lease and without a not-before in the future.
-func waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]session.Entry, string, error) {
+// waiting lists the sessions of an outpost that could be taken, oldest first and not many more than asked for: those without a live lease and without a not-before
+// in the future.
+func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, most int) ([]session.Entry, string, error) {
 	now := run.Clock.Now()
 	listing, err := o.Fleet.List(ctx, outposts.ListQuery{Outpost: o.ID, Phase: outposts.PhasePending})
 	if err != nil {
@@ -168,7 +169,7 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost) ([]se
 	}
 	var waiting []session.Entry
 	for _, e := range able {
-		if held[e.SessionID] || len(waiting) > o.Free() { // one more than can be offered tells that sessions wait for slots
+		if held[e.SessionID] || len(waiting) > most { // one more than can be offered tells that sessions wait for slots
 			continue
 		}
 		l, err := run.Store.Get(ctx, e.SessionID)
