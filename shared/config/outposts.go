@@ -45,13 +45,6 @@ type Capacity struct {
 // platformVersion is a number such as 1.4.0 (AWS, "Fargate platform versions").
 var platformVersion = regexp.MustCompile(`^(LATEST|\d+\.\d+\.\d+)$`)
 
-// Family is the task definition's family: the part of its ARN or name before the revision.
-func (c Capacity) Family() string {
-	name := c.TaskDefinition[strings.LastIndex(c.TaskDefinition, "/")+1:]
-	family, _, _ := strings.Cut(name, ":")
-	return family
-}
-
 // Find answers the capacity choice of that name; the first when there is none of it (it has left the configuration).
 func (o *Outpost) Find(name string) Capacity {
 	for _, c := range o.Capacity {

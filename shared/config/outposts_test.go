@@ -105,11 +105,6 @@ func TestCapacityIsFoundByItsNameAndTheFirstStandsInForOneThatLeft(t *testing.T)
 	if o.Find("b").Name != "b" || o.Find("gone").Name != "a" {
 		t.Errorf("%+v, %+v", o.Find("b"), o.Find("gone"))
 	}
-	for def, want := range map[string]string{"worker": "worker", "worker:7": "worker", "arn:aws:ecs:eu-central-1:123456789012:task-definition/worker:7": "worker"} {
-		if got := (Capacity{TaskDefinition: def}).Family(); got != want {
-			t.Errorf("%s is of the family %q", def, got)
-		}
-	}
 }
 
 func TestOutpostWithoutSlotsIsDraining(t *testing.T) {

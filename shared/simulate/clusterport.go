@@ -29,7 +29,7 @@ func newTasksPort(w *world, list []config.Outpost) functions.Tasks {
 	var ours []string
 	for _, o := range list {
 		for _, c := range o.Capacity {
-			p.families[c.Family()] = true
+			p.families[tasks.Family(c.TaskDefinition)] = true
 			ours = append(ours, c.TaskDefinition)
 		}
 	}
