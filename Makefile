@@ -15,8 +15,9 @@ help: ## Print this list.
 demo: ## Show the whole product on this machine: sessions go from the queue to a worker and back. ARGS="--help" tells the knobs.
 	go run ./scripts/demo $(ARGS)
 
-test: ## Run the Go tests and the template tests.
+test: ## Run the Go tests and the template tests, and show that the simulator finds deliberate faults.
 	$(GO_TEST) ./...
+	$(GO_TEST) -tags mutants -run EveryDeliberate ./shared/simulate
 
 test-aws: ## Run the tests against moto, and cfn-lint on the template (needs Python 3).
 	scripts/testaws/run.sh

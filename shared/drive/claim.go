@@ -135,6 +135,9 @@ func loopback(host string) bool {
 
 // release gives the claim back; that it was no longer ours is as good, and so is a refusal: what nobody renews runs out.
 func (r *drive) release(ctx context.Context) {
+	if r.passed(ctx) {
+		return
+	}
 	err := r.job.Outpost.Fleet.Release(ctx, r.job.SessionID, r.job.Outpost.Terms.AcceptorID)
 	if refused(err) {
 		r.Log.Warn("release refused, the claim runs out by itself", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID, "error", err.Error())
@@ -148,6 +151,22 @@ func (r *drive) release(ctx context.Context) {
 		return
 	}
 	r.v.Try = r.unclear(err)
+}
+
+// passed says whether the life that is to be given back is over already, so that a claim would be another life's; then the lease is looked at anew. It is asked at the
+// last moment: whoever stalled may have slept through all of it.
+func (r *drive) passed(ctx context.Context) bool {
+	now, err := r.Leases.Get(ctx, r.job.SessionID)
+	if err != nil {
+		r.v.Try = r.unclear(err)
+		return true
+	}
+	old := r.v.Lease
+	if (now == nil) == (old == nil) && (now == nil || (now.Epoch == old.Epoch && now.Rev == old.Rev)) {
+		return false
+	}
+	r.v.Lease, r.v.Try, r.v.Limit, r.v.Entry = now, session.Try{}, session.Foreign, session.Entry{}
+	return true
 }
 
 // unclear is the answer of an effect that may have happened or not; it says when to try again.

@@ -78,8 +78,6 @@ type healthItem struct {
 
 type memoItem struct {
 	Orphans    map[string]string `dynamodbav:"orphans,omitempty"`
-	Mismatches int               `dynamodbav:"mismatches,omitempty"`
-	SlotsUsed  int               `dynamodbav:"slots_used,omitempty"`
 	NextClaims string            `dynamodbav:"next_claims,omitempty"`
 	Resume     string            `dynamodbav:"resume,omitempty"`
 }
@@ -101,7 +99,7 @@ func (d *Dynamo) Health(ctx context.Context, outpostID string) (Health, error) {
 		return Health{}, fmt.Errorf("read health of outpost %s: %w", outpostID, err)
 	}
 	h := Health{LastPoll: moment(it.LastPoll), Waiting: moment(it.Waiting), Heartbeat: moment(it.Heartbeat), QuietUntil: moment(it.Quiet),
-		Memo: Memo{Mismatches: it.Memo.Mismatches, SlotsUsed: it.Memo.SlotsUsed, NextClaims: moment(it.Memo.NextClaims), Resume: it.Memo.Resume}}
+		Memo: Memo{NextClaims: moment(it.Memo.NextClaims), Resume: it.Memo.Resume}}
 	for k, at := range it.Memo.Orphans {
 		if h.Memo.Orphans == nil {
 			h.Memo.Orphans = map[string]time.Time{}
@@ -143,7 +141,7 @@ func (d *Dynamo) Quiet(ctx context.Context, outpostID string, until time.Time) e
 
 // Swept implements [Store].
 func (d *Dynamo) Swept(ctx context.Context, outpostID string, m Memo) error {
-	it := memoItem{Mismatches: m.Mismatches, SlotsUsed: m.SlotsUsed, NextClaims: text(m.NextClaims), Resume: m.Resume}
+	it := memoItem{NextClaims: text(m.NextClaims), Resume: m.Resume}
 	for k, at := range m.Orphans {
 		if it.Orphans == nil {
 			it.Orphans = map[string]string{}

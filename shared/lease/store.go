@@ -92,9 +92,7 @@ type Breaker struct {
 
 // Memo is what sweep remembers from one run to the next.
 type Memo struct {
-	Orphans    map[string]time.Time // task ARN or "claim:" + session id → first sighting
-	Mismatches int                  // sweeps in a row that counted other than the counter, which stood still
-	SlotsUsed  int                  // the counter at the last mismatch
+	Orphans    map[string]time.Time // task ARN, "claim:" + session id, or a state of the slot counter that is wrong → first sighting
 	NextClaims time.Time            // when the claims are listed next
 	Resume     string               // the session to begin with, since the last run had no time for it; empty = any
 }
