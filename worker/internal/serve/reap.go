@@ -10,34 +10,23 @@ import (
 )
 
 // Reaper waits for every child of this process: those it started, whose endings it reports, and orphans that came to it.
-// While one runs, nothing else in the process may wait for a child (os/exec does).
+// It runs to the end of the process, and nothing else in the process may wait for a child (os/exec does).
 type Reaper struct {
 	mu      sync.Mutex // held while a process starts, so that none is reaped before it is known
 	waiting map[int]chan<- syscall.WaitStatus
-	orphans int
-	signals chan os.Signal
-	done    chan struct{}
 }
 
 // NewReaper starts reaping.
 func NewReaper() *Reaper {
-	r := &Reaper{waiting: map[int]chan<- syscall.WaitStatus{}, signals: make(chan os.Signal, 1), done: make(chan struct{})}
-	signal.Notify(r.signals, syscall.SIGCHLD)
+	r := &Reaper{waiting: map[int]chan<- syscall.WaitStatus{}}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGCHLD)
 	go func() {
-		defer close(r.done)
-		for range r.signals {
+		for range signals {
 			r.reap()
 		}
 	}()
 	return r
-}
-
-// Close ends the reaping and says how many orphans were reaped.
-func (r *Reaper) Close() (orphans int) {
-	signal.Stop(r.signals)
-	close(r.signals)
-	<-r.done
-	return r.orphans
 }
 
 // start starts a process; its ending will arrive on the channel.
@@ -63,8 +52,6 @@ func (r *Reaper) reap() {
 			if ch, ours := r.waiting[pid]; ours {
 				ch <- status
 				delete(r.waiting, pid)
-			} else {
-				r.orphans++
 			}
 		}
 		r.mu.Unlock()
