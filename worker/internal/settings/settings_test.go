@@ -55,7 +55,7 @@ func TestMalformedValueIsRefusedAndNeverReplacedByItsDefault(t *testing.T) {
 		"OUTPOST_ID=two words", "OUTPOST_SESSION_ID=--help", "OUTPOST_SESSION_ID=" + strings.Repeat("x", 513), "OUTPOST_SESSION_ID=",
 		"OUTPOST_GATEWAY_URL=ws://gateway.example", "OUTPOST_GATEWAY_URL=https://gateway.example", "OUTPOST_GATEWAY_URL=wss://", "OUTPOST_GATEWAY_URL=ws://127.0.0.1.example",
 		"OUTPOST_CONNECT_TOKEN_CIPHERTEXT=%%", "OUTPOST_REMOTE_SHA=main", "OUTPOST_REMOTE_SHA=abc", "OUTPOST_REMOTE_SHA=../../etc",
-		"OUTPOST_DEADLINE=tomorrow", "OUTPOST_MODE=shell", "OUTPOST_WORKDIR=work", "OUTPOST_WORKDIR=/", "OUTPOST_WORKDIR=/work/../etc",
+		"OUTPOST_DEADLINE=tomorrow", "OUTPOST_MODE=shell", "OUTPOST_WORKDIR=work", "OUTPOST_WORKDIR=/", "OUTPOST_WORKDIR=/srv/../etc",
 		"OUTPOST_USER=root", "OUTPOST_USER=0", "OUTPOST_USER=00", "OUTPOST_USER=a:b", "OUTPOST_USER=9999999999",
 		"OUTPOST_STATIC_URL=http://mirror.example", "OUTPOST_STATIC_URL=https://u:p@mirror.example", "OUTPOST_STATIC_URL=file:///etc",
 		"OUTPOST_STOP_SECONDS=0", "OUTPOST_STOP_SECONDS=1.5", "OUTPOST_STOP_SECONDS=9999", "OUTPOST_ALLOW_SUDO=yes", "OUTPOST_ALLOW_SAME_USER=1",
