@@ -42,15 +42,8 @@ func (c *drainCmd) Run(ctx context.Context, t *tool) error {
 	if c.Every <= 0 || c.Timeout <= 0 {
 		return fmt.Errorf("--every is %s and --timeout is %s: give durations above zero, such as 5s and 30m", c.Every, c.Timeout)
 	}
-	d, run, err := t.begin(ctx)
+	d, run, ids, err := t.setDraining(ctx, c.Outpost, true)
 	if err != nil {
-		return err
-	}
-	ids, err := d.outposts(ctx, run, c.Outpost)
-	if err != nil {
-		return err
-	}
-	if err := d.setDraining(ctx, ids, true); err != nil {
 		return err
 	}
 	r := &drain{drainCmd: c, t: t, d: d, run: run, ids: ids}
@@ -168,6 +161,19 @@ func (r *drain) stop(ctx context.Context, s tasks.Seen) error {
 	}
 	r.tell(progress{Event: "stopped", Text: "told to stop: task " + shortTask(s.Task.ARN) + " of session " + oneLine(s.SessionID), SessionID: s.SessionID, TaskARN: s.Task.ARN})
 	return nil
+}
+
+// setDraining starts or ends draining of the outposts that were asked for, or of all, and answers which those are.
+func (t *tool) setDraining(ctx context.Context, asked []string, draining bool) (*deployment, *functions.Run, []string, error) {
+	d, run, err := t.begin(ctx)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ids, err := d.outposts(ctx, run, asked)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	return d, run, ids, d.setDraining(ctx, ids, draining)
 }
 
 // setDraining starts or ends draining. A reservation under way writes the same row, and may be met once or twice.

@@ -213,7 +213,7 @@ func TestDrainStopsALaunchThatBecomesATaskWhileItWaits(t *testing.T) {
 	b.loops()
 	b.enqueue(1)
 	for b.await("devin-1", session.Launching).TaskARN == "" {
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // between two looks at what another process does
 	}
 	f := b.drain("--now")
 	f.until("stopped")

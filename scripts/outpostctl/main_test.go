@@ -129,7 +129,7 @@ func (b *bundle) settle() {
 		if !h.LastPoll.IsZero() && h.Waiting.IsZero() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(10 * time.Millisecond) // between two looks at the table
 	}
 }
 

@@ -7,15 +7,8 @@ import (
 
 // Run ends draining. An outpost whose max_sessions is 0 still takes nothing.
 func (c *resumeCmd) Run(ctx context.Context, t *tool) error {
-	d, run, err := t.begin(ctx)
+	_, run, ids, err := t.setDraining(ctx, c.Outpost, false)
 	if err != nil {
-		return err
-	}
-	ids, err := d.outposts(ctx, run, c.Outpost)
-	if err != nil {
-		return err
-	}
-	if err := d.setDraining(ctx, ids, false); err != nil {
 		return err
 	}
 	rows := []outpostRow{}
