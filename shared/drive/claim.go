@@ -142,7 +142,7 @@ func (r *drive) release(ctx context.Context) {
 	if refused(err) {
 		r.Log.Warn("release refused, the claim runs out by itself", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID, "error", err.Error())
 	}
-	if err == nil || errors.Is(err, outposts.ErrClaimLost) || errors.Is(err, outposts.ErrNotFound) || refused(err) {
+	if givenBack(err) || refused(err) {
 		r.v.Try = session.Try{Kind: session.Released}
 		if !r.v.Lease.Active() {
 			r.Log.Warn("orphan claim released", "session_id", r.job.SessionID, "outpost_id", r.job.Outpost.ID)
@@ -151,6 +151,11 @@ func (r *drive) release(ctx context.Context) {
 		return
 	}
 	r.v.Try = r.unclear(err)
+}
+
+// givenBack says whether a claim is no longer ours after a release that answered so.
+func givenBack(err error) bool {
+	return err == nil || errors.Is(err, outposts.ErrClaimLost) || errors.Is(err, outposts.ErrNotFound)
 }
 
 // passed says whether the life that is to be given back is over already, so that a claim would be another life's; then the lease is looked at anew. It is asked at the
@@ -165,7 +170,7 @@ func (r *drive) passed(ctx context.Context) bool {
 	if (now == nil) == (old == nil) && (now == nil || (now.Epoch == old.Epoch && now.Rev == old.Rev)) {
 		return false
 	}
-	r.v.Lease, r.v.Try, r.v.Limit, r.v.Entry = now, session.Try{}, session.Foreign, session.Entry{}
+	r.anew(now)
 	return true
 }
 

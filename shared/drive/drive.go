@@ -124,8 +124,15 @@ func (r *drive) read(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("session %s: %w", r.job.SessionID, err)
 	}
-	r.v.Lease, r.v.Try, r.v.Limit, r.v.Entry = l, session.Try{}, session.Foreign, session.Entry{Orphan: r.v.Entry.Orphan}
+	orphan := r.v.Entry.Orphan
+	r.anew(l)
+	r.v.Entry.Orphan = orphan
 	return nil
+}
+
+// anew goes on with a lease that somebody else may have written.
+func (r *drive) anew(l *session.Lease) {
+	r.v.Lease, r.v.Try, r.v.Limit, r.v.Entry = l, session.Try{}, session.Foreign, session.Entry{}
 }
 
 func (r *drive) state() session.State {

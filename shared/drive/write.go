@@ -7,7 +7,6 @@ import (
 
 	"github.com/devin-outposts/devin-outposts-aws/events"
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
-	"github.com/devin-outposts/devin-outposts-aws/shared/outposts"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
 
@@ -81,7 +80,7 @@ func (r *drive) unclaim(ctx context.Context) {
 	}
 	r.claimed = false
 	err := r.job.Outpost.Fleet.Release(ctx, r.job.SessionID, r.job.Outpost.Terms.AcceptorID)
-	if err != nil && !errors.Is(err, outposts.ErrClaimLost) && !errors.Is(err, outposts.ErrNotFound) {
+	if !givenBack(err) {
 		r.blocked(err) // sweep finds it as an orphan
 	}
 }
