@@ -86,7 +86,7 @@ func pickUp(ctx context.Context, n int, w way) (claimed, launched []time.Duratio
 		ids = append(ids, fmt.Sprintf("devin-%d", i+1))
 		l.Fleet.Enqueue(outpoststest.EnqueueOptions{SessionID: ids[i]})
 		if w.every > 0 {
-			time.Sleep(w.every)
+			time.Sleep(w.every) // the beat at which sessions come, a setting of the measurement
 		}
 	}
 	select {

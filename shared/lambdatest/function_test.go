@@ -55,7 +55,7 @@ func handle(ctx context.Context, r request) (reply, error) {
 			if _, err := os.Stat(r.File); err == nil {
 				break
 			}
-			time.Sleep(time.Millisecond)
+			time.Sleep(time.Millisecond) // between two looks for the other process's file
 		}
 	}
 	deadline, _ := ctx.Deadline()

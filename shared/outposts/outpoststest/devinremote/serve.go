@@ -47,7 +47,7 @@ func (r *remote) serve(ctx context.Context) (int, error) {
 		case errors.Is(err, errEnded):
 			return 0, nil
 		case ctx.Err() != nil:
-			time.Sleep(afterStop)
+			time.Sleep(afterStop) // the real one, too, needs a moment after it was asked to stop
 			return 0, nil
 		case errors.As(err, &refused) && refused.status != http.StatusConflict && refused.status < 500:
 			return exitRefused, err
