@@ -44,19 +44,10 @@ func (h Handler) Handle(ctx context.Context, raw json.RawMessage) error {
 	news := session.Tasks{Reading: session.Present, At: h.Clock.Now(), Partial: true, List: []session.Task{seen.Task}}
 	res := run.Driver.Drive(ctx, drive.Job{SessionID: seen.SessionID, Outpost: o.Outpost, Tasks: news, Until: run.Until, Patience: functions.LongPatience})
 	if res.Ended {
-		HandOn(ctx, run, l.OutpostID, 1)
+		poll.HandOn(ctx, run, l.OutpostID, 1)
 	}
 	if o.Quiet() > 0 { // to hear of the task again before the time is over would not help; sweep looks after it
 		return nil
 	}
 	return res.Err
-}
-
-// HandOn offers slots that came free to those who wait longest. No other free slot is offered: in a burst every end would offer them all anew, and the queue would
-// fill with offers of sessions that are offered already.
-func HandOn(ctx context.Context, run *functions.Run, outpostID string, slots int) {
-	run.Forget(outpostID)
-	if _, err := poll.Offer(ctx, run, outpostID, slots); err != nil {
-		run.Log.Warn("slot not handed on, poll will", "outpost_id", outpostID, "error", err.Error())
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/functions/poll"
-	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 	"github.com/devin-outposts/devin-outposts-aws/shared/telemetry"
@@ -96,12 +95,8 @@ func (s *sweep) remember(ctx context.Context) error {
 	return s.Store.Swept(ctx, s.o.ID, s.memo)
 }
 
-// When sweep does the work of others, and how much of claim's.
-const (
-	pollDead   = 3 * time.Minute // without a listing of poll's
-	overdue    = 3 * time.Minute // that a session has waited beside a free slot
-	mostClaims = 20
-)
+// pollDead is how long poll may go without a listing before sweep lists in its place.
+const pollDead = 3 * time.Minute
 
 // standIn lists and offers when poll has not for a while, and takes sessions itself when they wait long beside free slots.
 func (s *sweep) standIn(ctx context.Context) error {
@@ -111,7 +106,7 @@ func (s *sweep) standIn(ctx context.Context) error {
 	}
 	h := s.o.Health
 	polled := now.Sub(h.LastPoll) < pollDead
-	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= overdue
+	slow := !h.Waiting.IsZero() && now.Sub(h.Waiting) >= poll.Overdue
 	if polled && !slow {
 		return nil
 	}
@@ -120,24 +115,14 @@ func (s *sweep) standIn(ctx context.Context) error {
 	if err != nil || (polled && o.Free() == 0) {
 		return err
 	}
-	waiting, err := poll.Offer(ctx, s.run, s.o.ID, s.o.Free())
-	if err != nil {
+	waiting, err := poll.Offer(ctx, s.run, s.o.ID, o.Free())
+	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	var late []session.Entry
-	for _, e := range waiting {
-		if !e.CreatedAt.IsZero() && now.Sub(e.CreatedAt) >= overdue && len(late) < min(mostClaims, o.Free()) {
-			late = append(late, e)
-		}
+	taken, err := poll.TakeOverdue(ctx, s.run, o, waiting)
+	if !polled || taken > 0 {
+		s.Log.Warn("sweep stands in", "outpost_id", s.o.ID, "last_poll", h.LastPoll, "waiting", len(waiting), "taken", taken)
+		s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
 	}
-	if len(waiting) == 0 || (polled && len(late) == 0) {
-		return nil
-	}
-	s.Log.Warn("sweep stands in", "outpost_id", s.o.ID, "last_poll", h.LastPoll, "waiting", len(waiting), "taken", len(late))
-	s.Metrics.Count(s.o.ID, telemetry.StoodIn, 1)
-	errs := make([]error, len(late))
-	s.FanOut(len(late), sessionsAtOnce, func(i int) {
-		errs[i] = s.run.Driver.Drive(ctx, drive.Job{SessionID: late[i].SessionID, Outpost: o.Outpost, Entry: late[i], Until: s.run.Until}).Err
-	})
-	return errors.Join(errs...)
+	return err
 }

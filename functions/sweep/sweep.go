@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/functions"
-	"github.com/devin-outposts/devin-outposts-aws/functions/observe"
+	"github.com/devin-outposts/devin-outposts-aws/functions/poll"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
 
@@ -93,7 +93,7 @@ func (h Handler) sweep(ctx context.Context, run *functions.Run, id string, found
 	s.checkSlots(ctx)
 	err = s.remember(ctx)
 	if ended > 0 && o.Config != nil {
-		observe.HandOn(ctx, run, id, ended)
+		poll.HandOn(ctx, run, id, ended)
 	}
 	return errors.Join(err, s.standIn(ctx))
 }

@@ -204,7 +204,7 @@ func All(timeouts map[string]int) []Alarm {
 // whatStands says what a broken function means for sessions.
 var whatStands = map[string]string{
 	"poll":    "sweep lists in its place after three minutes; sessions are seen late.",
-	"claim":   "sweep takes sessions that have waited for three minutes; sessions start late.",
+	"claim":   "sweep takes sessions that have waited for three minutes beside a free slot, and observe does when a slot comes free; sessions start late.",
 	"observe": "sweep sees tasks each minute; sessions end late.",
 	"sweep":   "Claims may not be renewed, and nothing repairs what the others miss.",
 }

@@ -398,6 +398,37 @@ func TestSweepStandsInForADeadPollAndADeadClaim(t *testing.T) {
 	}
 }
 
+func TestSlotThatComesFreeIsTakenAtOnceByWhoIsOverdueBesideAnother(t *testing.T) {
+	for name, c := range map[string]struct {
+		slots int
+		want  session.State
+	}{
+		"when no other slot is free the session is only offered":     {1, session.None},
+		"when another slot is free offers go unanswered, so it runs": {2, session.Launching},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, func(o *laptop.Options) { o.MaxSessions = c.slots })
+			b.enqueue("devin-1")
+			task := b.serve("devin-1")
+			b.enqueue("devin-2")
+			b.clock.Forward(2*time.Minute + 50*time.Second) // of five: the first claim still holds
+			b.must(b.Fleet.SetStatus("devin-1", "terminated"))
+			b.workers.Exit("devin-1", 0)
+			b.stopped(task)
+			b.clock.Forward(15 * time.Second)
+			b.must(b.Hear(t.Context(), task.ARN, "STOPPED"))
+			if l := b.Lease(t.Context(), "devin-2"); l.State != c.want {
+				t.Errorf("devin-2 is %q, want %q\n%s", l.State, c.want, b.logs)
+			}
+			offers, err := b.Offered(t.Context())
+			b.must(err)
+			if len(offers) != 1 || offers[0].SessionID != "devin-2" {
+				t.Errorf("offered: %v", offers)
+			}
+		})
+	}
+}
+
 func TestOutpostThatDrainsTakesNothingAndLetsSessionsEnd(t *testing.T) {
 	b := newBench(t, nil)
 	b.enqueue("devin-1")

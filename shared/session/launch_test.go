@@ -109,7 +109,7 @@ func TestCapacityIsTriedInOrderUnderOneName(t *testing.T) {
 		l.Capacity, l.LaunchUntil, l.Reason = "fargate", after(35*time.Second), "no room"
 	})})
 	v.Terms.Capacity[1].Breaker = session.Opened
-	if got := session.Next(v).(session.Save).To; got.Capacity != "spot" || got.Failures != 1 {
+	if got := session.Next(v).(session.Save).To; got.Capacity != "spot" || got.NotBefore.IsZero() {
 		t.Errorf("with the next breaker open the round is over: %+v", got)
 	}
 }
@@ -120,14 +120,16 @@ func TestRoundWithoutCapacityPausesThenBeginsAnewAndIsGivenUpWithinTheBudget(t *
 	v := view(l, 5*time.Second)
 	v.Try, v.Tasks = declined(session.Backoff, false), tasks(5*time.Second)
 	first := next(l, 5*time.Second, func(l *session.Lease) {
-		l.Capacity, l.Reason, l.Failures, l.NotBefore = "spot", "no room", 1, after(65*time.Second)
+		l.Capacity, l.Reason, l.NotBefore = "spot", "no room", after(65*time.Second)
 	})
 	answers(t, v, session.Save{To: first})
 
 	v = view(&first, 10*time.Second)
 	answers(t, v, session.Wait{Until: after(65 * time.Second), Why: "no room"})
 	v.Now = after(65 * time.Second)
-	answers(t, v, session.Save{To: next(&first, 65*time.Second, func(l *session.Lease) { l.NotBefore, l.LaunchUntil = time.Time{}, after(95*time.Second) })})
+	answers(t, v, session.Save{To: next(&first, 65*time.Second, func(l *session.Lease) {
+		l.Failures, l.NotBefore, l.LaunchUntil = 1, time.Time{}, after(95*time.Second)
+	})})
 
 	l = with(l, func(l *session.Lease) { l.Failures = 2 })
 	v = view(l, 5*time.Second)
@@ -166,8 +168,19 @@ func TestLaunchOfWhichNothingIsKnownAfterItsLimitIsMadeAgainUnderItsName(t *test
 	answers(t, v, session.Wait{Until: after(36 * time.Second), Why: "the session's tasks cannot be listed"})
 	v.Tasks = tasks(33 * time.Second)
 	answers(t, v, session.Save{To: next(l, 33*time.Second, func(l *session.Lease) {
-		l.Failures, l.Reason, l.NotBefore = 1, "it is unknown whether RunTask was accepted", after(33*time.Second)
+		l.Reason, l.NotBefore = "it is unknown whether RunTask was accepted", after(33*time.Second)
 	})})
+}
+
+func TestTaskThatTurnsUpAfterItsRoundWasGivenUpIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	l := with(held(session.Launching), func(l *session.Lease) { l.Failures, l.NotBefore = 1, after(48*time.Second) })
+	v := view(l, 40*time.Second)
+	v.Tasks = tasks(40*time.Second, stopped(l, session.Exit{Verdict: session.Failed, Class: session.Retry, Reason: "it died"}))
+	got := session.Next(v).(session.Save).To
+	if got.State != session.Stopping || got.Failures != 2 {
+		t.Errorf("one round failed before, and the task of this one died: %+v", got)
+	}
 }
 
 func TestPauseGrowsWithTheFailures(t *testing.T) {

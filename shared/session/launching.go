@@ -96,6 +96,7 @@ func untasked(v View) Action {
 		}
 		to := v.to(Launching)
 		to.NotBefore, to.LaunchUntil = time.Time{}, v.Now.Add(LaunchWindow)
+		to.Failures++ // only now: until a new round begins, the task of the last one may still turn up
 		return Save{To: to}
 	}
 	if v.Now.Before(l.LaunchUntil) {
@@ -153,9 +154,8 @@ func again(v View, class Class, why, trip string) Action {
 	s := v.failed(class, why)
 	if !spent {
 		s.To = v.to(Launching)
-		s.To.Failures++
 		s.To.Capacity, s.To.Reason = v.Terms.nextChoice(""), why
-		s.To.NotBefore = v.Now.Add(pause(class, s.To.Failures))
+		s.To.NotBefore = v.Now.Add(pause(class, s.To.Failures+1))
 	}
 	if clear {
 		s.To.LaunchUntil = time.Time{} // nothing can land late

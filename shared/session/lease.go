@@ -64,7 +64,7 @@ type Lease struct {
 	Epoch    string // unique for each reservation
 	Rev      int64  // rises by one with every write, over all epochs
 	Attempt  int    // rises with every new launch, over all epochs
-	Failures int    // attempts that failed since the reservation or since ten connected minutes
+	Failures int    // attempts and rounds of launching that failed since the reservation or since ten connected minutes; a round counts when the next one begins
 	GaveUps  int    // consecutive reservations that ended gave_up or refused; sets NotBefore
 
 	TaskARN     string
@@ -76,7 +76,7 @@ type Lease struct {
 	RemoteSHA   string    // commit of devin-remote that the session pins; empty = latest
 	LaunchUntil time.Time // no RunTask of this attempt is sent after it
 	Deadline    time.Time // the session's maximum age is reached
-	NotBefore   time.Time // stopping: no relaunch before; ended: no reservation before
+	NotBefore   time.Time // launching: no round before; stopping: no relaunch before; ended: no reservation before
 	ConnectedAt time.Time // when this attempt's worker was first seen serving; zero = not yet
 	Doubt       Doubt     // evidence that needs more than one read
 	ReservedAt  time.Time

@@ -73,3 +73,30 @@ func TestOutpostThatDoesNotAnswerKeepsNoOtherWaiting(t *testing.T) {
 		p.hangs = []window{{5 * time.Minute, 2 * time.Hour, "outpost_env-1"}, {5 * time.Minute, 2 * time.Hour, "outpost_env-2"}}
 	}}, 20)
 }
+
+// With claim broken and an outpost that was always nearly full, each slot that came free waited for the next sweep, so that one or another was always free beside those
+// who waited longest behind others.
+func TestSlotsDoNotStandFreeInTurnWhileClaimIsBroken(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 250, edit: crammed}, 40)
+}
+
+// crammed is weather in which claim never runs and sessions wait for slots that come free now and then.
+func crammed(p *plan) {
+	fair("claim")(p)
+	p.arrivals, p.calmAfter = 10*time.Minute, 30*time.Minute
+	p.config = p.config[:1]
+	p.config[0].MaxSessions = 30
+}
+
+// A launch that landed after its round had been given up was counted as two failures, and the session was given up before its budget was spent.
+func TestLaunchThatLandsLateIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
+		fair()(p)
+		p.callFaults, p.mix, p.workerDies = 0.1, []Fault{LandsLate}, 0.8
+		for i := range p.config {
+			p.config[i].MaxFailures = 2
+		}
+	}}, 60)
+}
