@@ -149,6 +149,9 @@ func TestDoctorNamesWhatIsWrong(t *testing.T) {
 		"every breaker is open": {
 			broken: func(b *bundle) { b.trip("fargate-spot"); b.trip("fargate") }, code: 1,
 			want: []string{"fail " + of + "capacity no choice takes sessions: fargate-spot open (probed in #): image not found; fargate open (probed in #): image not found"}},
+		"the fleet API wants to be left alone": {
+			broken: func(b *bundle) { b.must(b.Store.Quiet(b.ctx, laptop.Outpost, time.Now().Add(10*time.Minute))) },
+			want:   []string{"warn " + of + "account token not checked: Devin's API wants to be left alone for #, and nothing is listed, claimed or renewed until then"}},
 		"the outpost drains": {
 			broken: func(b *bundle) { b.must(b.Store.SetDraining(b.ctx, laptop.Outpost, true)) },
 			want:   []string{"warn " + of + "slots draining, 0 still used: `outpostctl resume` takes sessions again"}},

@@ -23,7 +23,7 @@ func (c *resumeCmd) Run(ctx context.Context, t *tool) error {
 		return printJSON(t.out, map[string]any{"outposts": rows})
 	}
 	for _, row := range rows {
-		fmt.Fprintf(t.out, "%s  takes sessions: %s\n", row.OutpostID, takes(row))
+		fmt.Fprintf(t.out, "%s  takes sessions: %s\n", row.OutpostID, takes(row, t.now()))
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type outpostRow struct {
 	Draining     bool         `json:"draining"`
 	LastPoll     time.Time    `json:"last_poll,omitzero"`
 	WaitingSince time.Time    `json:"waiting_since,omitzero"`
+	QuietUntil   time.Time    `json:"quiet_until,omitzero"` // Devin's API wants to be left alone until then
 	Breakers     []breakerRow `json:"breakers"`
 }
 
@@ -92,7 +93,7 @@ func readOutpost(ctx context.Context, run *functions.Run, id string) (outpostRow
 		return outpostRow{}, fmt.Errorf("read outpost %s: %w", id, err)
 	}
 	row := outpostRow{OutpostID: id, Configured: o.Config != nil, SlotsUsed: o.Counter.SlotsUsed, Draining: o.Counter.Draining,
-		LastPoll: o.Health.LastPoll, WaitingSince: o.Health.Waiting, Breakers: breakerRows(o.Health.Breakers)}
+		LastPoll: o.Health.LastPoll, WaitingSince: o.Health.Waiting, QuietUntil: o.Health.QuietUntil, Breakers: breakerRows(o.Health.Breakers)}
 	if o.Config != nil {
 		row.MaxSessions = o.Config.MaxSessions
 	}
@@ -118,7 +119,7 @@ func (c *statusCmd) print(t *tool, s status) error {
 		if !o.WaitingSince.IsZero() {
 			waits = age(s.At.Sub(o.WaitingSince))
 		}
-		tab.row(o.OutpostID, fmt.Sprintf("%d/%d", o.SlotsUsed, o.MaxSessions), takes(o), ago(s.At, o.LastPoll), waits, strings.Join(open, "; "))
+		tab.row(o.OutpostID, fmt.Sprintf("%d/%d", o.SlotsUsed, o.MaxSessions), takes(o, s.At), ago(s.At, o.LastPoll), waits, strings.Join(open, "; "))
 	}
 	if err := tab.end(); err != nil {
 		return err
@@ -145,7 +146,7 @@ func (c *statusCmd) print(t *tool, s status) error {
 }
 
 // takes says whether an outpost takes sessions, and if not, why.
-func takes(o outpostRow) string {
+func takes(o outpostRow, now time.Time) string {
 	switch {
 	case !o.Configured:
 		return "no: left the configuration"
@@ -153,6 +154,8 @@ func takes(o outpostRow) string {
 		return "no: max_sessions is 0"
 	case o.Draining:
 		return "no: draining"
+	case o.QuietUntil.After(now):
+		return "no: Devin's API wants to be left alone for " + age(o.QuietUntil.Sub(now))
 	}
 	return "yes"
 }

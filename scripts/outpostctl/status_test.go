@@ -78,6 +78,22 @@ devin-1 completed # ago # 1 - the session is over
 	}
 }
 
+func TestStatusShowsThatTheFleetWantsToBeLeftAlone(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.must(b.Store.Quiet(b.ctx, laptop.Outpost, time.Now().Add(10*time.Minute)))
+	r := b.ctl("status")
+	r.succeeds(t)
+	want := `OUTPOST SLOTS TAKES LAST POLL OLDEST WAITS BREAKERS
+outpost_env-demo 0/3 no: Devin's API wants to be left alone for # - - -
+
+No session holds a slot.
+`
+	if diff := cmp.Diff(want, steady(r.out)); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
 func TestStatusShowsAnOutpostThatLeftTheConfiguration(t *testing.T) {
 	t.Parallel()
 	b := start(t, nil)

@@ -41,7 +41,9 @@ func main() {
 		return
 	}
 	began := time.Now()
+	p := progress{of: s.Seeds, began: began, told: began, out: os.Stderr}
 	total := simulate.Seeds(simulate.Options{Seed: s.Seed, Sessions: s.Sessions, Without: s.Without, Trace: s.Trace}, s.Seeds, func(r simulate.Report) {
+		p.add(r, time.Now())
 		if s.Seeds == 1 && !s.JSON {
 			for _, line := range r.Transcript {
 				fmt.Println(line)

@@ -23,7 +23,11 @@ func clean(t *testing.T, opts Options, n int) Total {
 	t.Helper()
 	total := Seeds(opts, n, nil)
 	for _, r := range total.Failed {
-		t.Errorf("seed %d (%s): %s\nreplay: %s", r.Options.Seed, r.Profile, r.Violations[0], r.Options.Command())
+		replay := r.Options.Command()
+		if opts.edit != nil { // the command knows only the worlds as their seeds draw them
+			replay = "go test ./shared/simulate -run '^" + t.Name() + "$'"
+		}
+		t.Errorf("seed %d (%s): %s\nreplay: %s", r.Options.Seed, r.Profile, r.Violations[0], replay)
 	}
 	return total
 }
