@@ -216,6 +216,10 @@ func TestClaimIsRenewedBeforeALaunchAndItsNewTokenIsNotTaken(t *testing.T) {
 	t.Parallel()
 	l := with(held(session.Launching), func(l *session.Lease) { l.LaunchUntil = after(170 * time.Second) })
 	v := view(l, 150*time.Second)
+	answers(t, v, session.ReadTasks{})
+	v.Tasks = tasks(150 * time.Second)
+	answers(t, v, session.Claim{})
+	v.Tasks = session.Tasks{Reading: session.Failing}
 	answers(t, v, session.Claim{})
 	v.Try = grant(150 * time.Second)
 	answers(t, v, session.Save{To: next(l, 150*time.Second, func(l *session.Lease) { claims(l, 150*time.Second) })})
@@ -228,7 +232,13 @@ func TestLaunchOfADrainingOutpostIsGivenBackUnlessItsTaskIsKnown(t *testing.T) {
 	l := held(session.Launching)
 	v := view(l, 5*time.Second)
 	v.Terms.Draining = true
+	answers(t, v, session.ReadTasks{})
+	v.Tasks = session.Tasks{Reading: session.Failing}
+	answers(t, v, session.Wait{Until: after(8 * time.Second), Why: "the session's tasks cannot be listed"})
+	v.Tasks = tasks(5 * time.Second)
 	answers(t, v, stopping(l, 5*time.Second, session.Drained, session.NoVerdict, "the outpost is draining"))
+	v.Tasks = tasks(5*time.Second, task(l, "RUNNING"))
+	answers(t, v, session.Save{To: next(l, 5*time.Second, func(l *session.Lease) { l.State, l.TaskARN = session.Running, arn })})
 	l = with(l, func(l *session.Lease) { l.TaskARN = arn })
 	v.Lease, v.Tasks, v.Entry = l, tasks(5*time.Second, task(l, "PENDING")), ours(session.StatusPending, 5*time.Second)
 	answers(t, v, session.Wait{Until: after(65 * time.Second), Why: "all is well"})

@@ -78,16 +78,21 @@ func untasked(v View) Action {
 			return ReadTasks{}
 		}
 		if v.Tasks.Reading == Failing {
-			return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
+			return unlistable(v)
 		}
 		return refused(v)
 	case Unclear:
 		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
 	}
-	if !v.Terms.Known || v.Terms.Draining {
+	drained := !v.Terms.Known || v.Terms.Draining
+	switch {
+	case (drained || v.renewDue()) && v.unlisted(): // there may be a task that nobody has written down yet, and that neither a drain nor one refusal stops
+		return ReadTasks{}
+	case drained && v.Tasks.Reading == Failing:
+		return unlistable(v)
+	case drained:
 		return v.stop(Drained, NoVerdict, "the outpost is draining")
-	}
-	if v.renewDue() {
+	case v.renewDue():
 		return Claim{}
 	}
 	if !l.NotBefore.IsZero() { // between two rounds
@@ -109,9 +114,13 @@ func untasked(v View) Action {
 	case v.unlisted():
 		return ReadTasks{}
 	case v.Tasks.Reading == Failing:
-		return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
+		return unlistable(v)
 	}
 	return again(v, Retry, "it is unknown whether RunTask was accepted", "")
+}
+
+func unlistable(v View) Action {
+	return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
 }
 
 // unnamed decides when the attempt's name is taken by a task that ECS does not name: if the list does not name it either, the attempt takes another name.
@@ -120,7 +129,7 @@ func unnamed(v View) Action {
 	case v.unlisted():
 		return ReadTasks{}
 	case v.Tasks.Reading == Failing:
-		return Wait{Until: v.Now.Add(SettleEvery), Why: "the session's tasks cannot be listed"}
+		return unlistable(v)
 	}
 	s := v.failed(Retry, v.Try.Reason)
 	if v.Limit == Clear {

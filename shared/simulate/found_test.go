@@ -100,3 +100,15 @@ func TestLaunchThatLandsLateIsCountedOnce(t *testing.T) {
 		}
 	}}, 60)
 }
+
+// A worker whose launch had crashed before its task was written down was stopped because the outpost drained, without a look for it.
+func TestWorkerThatNobodyWroteDownRunsToItsEndWhileTheOutpostDrains(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 40, edit: func(p *plan) {
+		fair("observe")(p)
+		p.callFaults, p.mix = 0.15, []Fault{CrashAfter}
+		for at := 8 * time.Minute; at < p.calmAfter; at += 8 * time.Minute {
+			p.later = append(p.later, change{at, p.config, p.config[0].ID}, change{at + 4*time.Minute, p.config, ""})
+		}
+	}}, 60)
+}
