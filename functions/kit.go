@@ -55,7 +55,7 @@ type Kit struct {
 	Teller     drive.Teller
 	Clock      drive.Clock
 	Jitter     func() float64
-	NewEpoch   func() string
+	NewID      func() string
 	FanOut     func(n, atOnce int, do func(i int)) // runs do for each index, at most so many at once, and waits
 	Log        *slog.Logger
 	Metrics    *telemetry.Recorder
@@ -107,7 +107,7 @@ func (k Kit) Begin(ctx context.Context) (*Run, error) {
 	}
 	r := &Run{Kit: k, Configured: list, TasksAPI: k.Tasks(list), read: map[string]*outpost{}, quiet: map[string]*quiet{}}
 	r.Driver = &drive.Driver{Leases: k.Store, Tasks: r.TasksAPI, Sealer: k.Sealer, Breakers: k.Store, Teller: k.Teller, Clock: k.Clock, Jitter: k.Jitter,
-		NewEpoch: k.NewEpoch, Log: k.Log, Metrics: k.Metrics}
+		NewID: k.NewID, Log: k.Log, Metrics: k.Metrics}
 	if deadline, ok := ctx.Deadline(); ok {
 		r.Until = deadline.Add(-WorstCall)
 	}

@@ -73,7 +73,7 @@ func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found
 	if err != nil {
 		return found{}, err
 	}
-	f, err := list(ctx, run, o, o.Free())
+	f, err := list(ctx, run, o, o.Free(), o.Free())
 	if err != nil {
 		return f, err
 	}
@@ -86,13 +86,13 @@ func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found
 }
 
 // Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots, and at most so many. It answers the entries that
-// could be taken, oldest first, offered or not; none while the fleet API wants to be left alone.
-func Offer(ctx context.Context, run *functions.Run, outpostID string, most int) ([]session.Entry, error) {
+// could be taken, oldest first, offered or not, not many more than are to be found; none while the fleet API wants to be left alone.
+func Offer(ctx context.Context, run *functions.Run, outpostID string, most, find int) ([]session.Entry, error) {
 	o, err := run.Outpost(ctx, outpostID)
 	if err != nil || o.Quiet() > 0 {
 		return nil, err
 	}
-	f, err := list(ctx, run, o, min(o.Free(), most))
+	f, err := list(ctx, run, o, min(o.Free(), most), find)
 	return f.waiting, err
 }
 
@@ -103,13 +103,13 @@ type found struct {
 	cursor  string          // where a watch goes on
 }
 
-// list lists and offers once, so many sessions at the most.
-func list(ctx context.Context, run *functions.Run, o functions.Outpost, most int) (found, error) {
+// list lists and offers once, so many sessions at the most, and finds so many or a few more.
+func list(ctx context.Context, run *functions.Run, o functions.Outpost, most, find int) (found, error) {
 	if o.Config == nil {
 		return found{}, nil
 	}
 	outpostID, now := o.ID, run.Clock.Now()
-	waiting, cursor, err := waiting(ctx, run, o, most)
+	waiting, cursor, err := waiting(ctx, run, o, max(most, find))
 	if err != nil {
 		run.Metrics.Count(outpostID, telemetry.PollFailed, 1)
 		if errors.Is(err, outposts.ErrUnauthorized) {
@@ -135,9 +135,9 @@ func list(ctx context.Context, run *functions.Run, o functions.Outpost, most int
 	return f, nil
 }
 
-// waiting lists the sessions of an outpost that could be taken, oldest first and not many more than asked for: those without a live lease and without a not-before
+// waiting lists the sessions of an outpost that could be taken, oldest first, and one more than are asked for: those without a live lease and without a not-before
 // in the future.
-func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, most int) ([]session.Entry, string, error) {
+func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find int) ([]session.Entry, string, error) {
 	now := run.Clock.Now()
 	listing, err := o.Fleet.List(ctx, outposts.ListQuery{Outpost: o.ID, Phase: outposts.PhasePending})
 	if err != nil {
@@ -168,17 +168,26 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, most 
 		}
 	}
 	var waiting []session.Entry
-	for _, e := range able {
-		if held[e.SessionID] || len(waiting) > most { // one more than can be offered tells that sessions wait for slots
+	since := map[string]time.Time{}                                               // when its turn came: who was given back goes behind those who waited meanwhile
+	for fresh, rest := 0, able; len(rest) > 0 && fresh <= find; rest = rest[1:] { // one more than can be offered tells that sessions wait for slots
+		e := rest[0]
+		if held[e.SessionID] {
 			continue
 		}
 		l, err := run.Store.Get(ctx, e.SessionID)
 		if err != nil {
 			return nil, "", err
 		}
-		if !l.Active() && (l == nil || !now.Before(l.NotBefore)) {
-			waiting = append(waiting, e)
+		if l.Active() || (l != nil && now.Before(l.NotBefore)) {
+			continue
 		}
+		if since[e.SessionID] = e.CreatedAt; l != nil && l.EndedAt.After(e.CreatedAt) {
+			since[e.SessionID] = l.EndedAt
+		} else {
+			fresh++
+		}
+		waiting = append(waiting, e)
 	}
-	return waiting, listing.Cursor, nil
+	sort.SliceStable(waiting, func(i, j int) bool { return since[waiting[i].SessionID].Before(since[waiting[j].SessionID]) })
+	return waiting[:min(len(waiting), find+1)], listing.Cursor, nil
 }

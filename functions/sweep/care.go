@@ -115,7 +115,7 @@ func (s *sweep) standIn(ctx context.Context) error {
 	if err != nil || (polled && o.Free() == 0) {
 		return err
 	}
-	waiting, err := poll.Offer(ctx, s.run, s.o.ID, o.Free())
+	waiting, err := poll.Offer(ctx, s.run, s.o.ID, o.Free(), poll.MostTaken)
 	if err != nil || len(waiting) == 0 {
 		return err
 	}

@@ -93,7 +93,7 @@ func New(env config.Env, clients aws.Config, f Function) functions.Kit {
 		Teller:     teller{eventbridge.NewFromConfig(clients), log},
 		Clock:      clock,
 		Jitter:     mathrand.Float64,
-		NewEpoch:   rand.Text,
+		NewID:      rand.Text,
 		FanOut:     fanOut,
 		Log:        log,
 		Metrics:    &telemetry.Recorder{AcceptorID: env.AcceptorID, Now: f.Now, Out: f.Out},

@@ -85,7 +85,7 @@ func (w *world) kit(now func() time.Time, logs io.Writer) functions.Kit {
 	o := config.Outpost{ID: outpostID, MaxSessions: w.n, MaxFailures: 3, MaxAge: 24 * time.Hour, Capacity: []config.Capacity{{Name: "fargate", Provider: "FARGATE", TaskDefinition: "bench:1", Container: "worker"}}}
 	return functions.Kit{AcceptorID: acceptor, Outposts: func(context.Context) ([]config.Outpost, error) { return []config.Outpost{o}, nil },
 		Fleet: func(config.Outpost) functions.Fleet { return w.fleet }, Tasks: func([]config.Outpost) functions.Tasks { return tasks.New(w.ecs, "outposts", "bench") },
-		Store: w.store, Offers: noOffers{}, Sealer: noSealer{}, Clock: clock(now), Jitter: func() float64 { return 0.5 }, NewEpoch: rand.Text, FanOut: fanOut,
+		Store: w.store, Offers: noOffers{}, Sealer: noSealer{}, Clock: clock(now), Jitter: func() float64 { return 0.5 }, NewID: rand.Text, FanOut: fanOut,
 		Log: slog.New(slog.NewJSONHandler(logs, nil)), Metrics: &telemetry.Recorder{AcceptorID: acceptor, Now: now, Out: logs}}
 }
 

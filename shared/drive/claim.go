@@ -44,7 +44,7 @@ func (r *drive) reserve(ctx context.Context, a session.Reserve) (done bool) {
 			return true
 		}
 	}
-	a.To.Epoch = r.NewEpoch()
+	a.To.Epoch, a.To.Writer = r.NewID(), r.writer
 	err := r.Leases.Reserve(ctx, a.To, r.job.Outpost.Config.MaxSessions)
 	switch {
 	case err == nil:

@@ -73,7 +73,7 @@ type Driver struct {
 	Teller   Teller
 	Clock    Clock
 	Jitter   func() float64 // from 0 up to 1
-	NewEpoch func() string  // a fresh unique id
+	NewID    func() string  // a fresh unique id
 	Log      *slog.Logger
 	Metrics  *telemetry.Recorder
 }

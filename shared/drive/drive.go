@@ -26,6 +26,7 @@ type drive struct {
 	job     Job
 	v       session.View
 	res     Result
+	writer  string        // names this drive in what it writes
 	spent   time.Duration // of the job's patience
 	lost    int           // fences lost
 	steps   []events.StateChange
@@ -35,7 +36,7 @@ type drive struct {
 
 // Drive looks after one session until there is nothing to do but wait.
 func (d *Driver) Drive(ctx context.Context, job Job) Result {
-	r := &drive{Driver: d, job: job, ours: map[string]string{}}
+	r := &drive{Driver: d, job: job, writer: d.NewID(), ours: map[string]string{}}
 	r.v = session.View{Tasks: job.Tasks, Terms: job.Outpost.Terms}
 	r.v.Terms.Capacity = slices.Clone(r.v.Terms.Capacity) // shared with other drives
 	if err := r.read(ctx); err != nil {

@@ -188,6 +188,38 @@ func TestSecondMessageWhileTheFirstIsWorkedOnMakesNoSecondTask(t *testing.T) {
 	}
 }
 
+func TestOneOfTwoWhoBeginTheSameLaunchInTheSameMomentSendsIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.enqueue()
+	second := func(do func()) func(string) error { // does something at the second write from now on, the one that begins the launch
+		n := 0
+		return func(call string) error {
+			if call == "save" {
+				if n++; n == 2 {
+					do()
+				}
+			}
+			return nil
+		}
+	}
+	w.before = second(func() { // the other one writes the same, and stands still
+		w.before = nil
+		w.after = func(call string) error {
+			if call == "save" {
+				panic(crash{})
+			}
+			return nil
+		}
+		defer func() { _ = recover(); w.after = nil }()
+		w.drive()
+	})
+	res := w.drive()
+	if l := w.lease(); len(w.ecs.calls) != 0 || l.State != session.Launching || l.Rev != 3 || res.Err != nil {
+		t.Errorf("%d calls, the lease is %+v, %+v", len(w.ecs.calls), l, res)
+	}
+}
+
 func TestCapacityInOrder(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,7 @@ func TestWaitingSessionIsReservedClaimedAndLaunchedInOneDrive(t *testing.T) {
 	res := w.drive()
 	want := []string{
 		"read entry → pending pending",
-		"reserve rev 1: reserved, epoch-1",
+		"reserve rev 1: reserved, epoch id-2",
 		"claim → granted",
 		"save rev 2: claimed, claim until 10:05:00",
 		"save rev 3: launching, attempt 1, capacity spot, launch until 10:00:30",
@@ -54,7 +54,7 @@ func TestLifecycleEventsTellEveryStepOnceAndNothingElse(t *testing.T) {
 	}
 	end := t0.Add(90 * time.Second)
 	step := func(id, from, to, outcome, reason string, attempt int, arn string, at time.Time) events.StateChange {
-		return events.StateChange{Version: events.StateChangeVersion, ID: devin + "/epoch-1/" + id, OutpostID: outpost, SessionID: devin, From: from, To: to, Outcome: outcome,
+		return events.StateChange{Version: events.StateChangeVersion, ID: devin + "/id-2/" + id, OutpostID: outpost, SessionID: devin, From: from, To: to, Outcome: outcome,
 			Reason: reason, Attempt: attempt, TaskARN: arn, At: at}
 	}
 	exit := w.ecs.find("task-1").Exit.Reason

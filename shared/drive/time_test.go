@@ -28,7 +28,7 @@ func TestNothingIsBegunWhenTheTimeIsNearlyUp(t *testing.T) {
 		return nil
 	}
 	res := w.drive(until)
-	want := []string{"read entry → pending pending", "reserve rev 1: reserved, epoch-1", "claim → granted"}
+	want := []string{"read entry → pending pending", "reserve rev 1: reserved, epoch id-2", "claim → granted"}
 	if diff := cmp.Diff(want, w.trail); diff != "" || !errors.Is(res.Err, drive.ErrOutOfTime) || res.Lease.State != session.Reserved {
 		t.Errorf("%+v (-want +got):\n%s", res, diff)
 	}

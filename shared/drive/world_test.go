@@ -51,7 +51,7 @@ type world struct {
 	tells   int
 	logs    bytes.Buffer
 	metrics bytes.Buffer
-	epochs  int
+	ids     int
 	before  func(call string) error // before the effect: the call does nothing and answers the error
 	after   func(call string) error // after the effect: the answer is lost
 	trail   []string
@@ -137,7 +137,7 @@ func failing(name string, n int, err error) func(string) error {
 
 func (w *world) driver() *drive.Driver {
 	return &drive.Driver{Leases: leases{w}, Tasks: w.ecs, Sealer: sealer{w}, Breakers: breakers{w}, Teller: teller{w}, Clock: w, Jitter: func() float64 { return 0.5 },
-		NewEpoch: func() string { w.epochs++; return fmt.Sprint("epoch-", w.epochs) }, Log: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		NewID: func() string { w.ids++; return fmt.Sprint("id-", w.ids) }, Log: slog.New(slog.NewJSONHandler(&w.logs, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		Metrics: &telemetry.Recorder{AcceptorID: acceptor, Now: w.Now, Out: &w.metrics}}
 }
 
@@ -263,7 +263,7 @@ func changes(old *session.Lease, to session.Lease) string {
 	add(old.State != to.State, "%s", to.State)
 	add(old.Outcome != to.Outcome && to.Outcome != "", "as %s", to.Outcome)
 	add(old.Verdict != to.Verdict && to.Verdict != "", "verdict %s", to.Verdict)
-	add(old.Epoch != to.Epoch, "%s", to.Epoch)
+	add(old.Epoch != to.Epoch, "epoch %s", to.Epoch)
 	add(old.Attempt != to.Attempt, "attempt %d", to.Attempt)
 	add(old.Failures != to.Failures, "failures %d", to.Failures)
 	add(old.Capacity != to.Capacity && to.Capacity != "", "capacity %s", to.Capacity)

@@ -13,6 +13,7 @@ import (
 // save writes the lease.
 func (r *drive) save(ctx context.Context, a session.Save) (done bool) {
 	old := r.v.Lease
+	a.To.Writer = r.writer
 	if err := r.Leases.Save(ctx, a.To); err != nil {
 		return r.notWritten(ctx, err)
 	}
@@ -43,6 +44,7 @@ func (r *drive) limit(old, to session.Lease) {
 
 // end writes the ended lease and gives the slot back.
 func (r *drive) end(ctx context.Context, a session.End) (done bool) {
+	a.To.Writer = r.writer
 	if err := r.Leases.End(ctx, a.To); err != nil {
 		return r.notWritten(ctx, err)
 	}

@@ -19,6 +19,7 @@ type item struct {
 	Reason        string `dynamodbav:"reason,omitempty"`
 	Epoch         string `dynamodbav:"epoch"`
 	Rev           int64  `dynamodbav:"rev"`
+	Writer        string `dynamodbav:"writer,omitempty"`
 	Attempt       int    `dynamodbav:"attempt"`
 	Failures      int    `dynamodbav:"failures"`
 	GaveUps       int    `dynamodbav:"gave_ups"`
@@ -46,7 +47,7 @@ type item struct {
 // store is the item of a lease.
 func store(l session.Lease) item {
 	it := item{PK: sessionKey(l.SessionID), Schema: l.Schema, SessionID: l.SessionID, OutpostID: l.OutpostID, State: string(l.State), Outcome: string(l.Outcome),
-		Verdict: string(l.Verdict), Reason: l.Reason, Epoch: l.Epoch, Rev: l.Rev, Attempt: l.Attempt, Failures: l.Failures, GaveUps: l.GaveUps, TaskARN: l.TaskARN,
+		Verdict: string(l.Verdict), Reason: l.Reason, Epoch: l.Epoch, Rev: l.Rev, Writer: l.Writer, Attempt: l.Attempt, Failures: l.Failures, GaveUps: l.GaveUps, TaskARN: l.TaskARN,
 		Capacity: l.Capacity, ClaimedAt: text(l.ClaimedAt), ClaimUntil: text(l.ClaimUntil), Ciphertext: l.Ciphertext, GatewayURL: l.GatewayURL, RemoteSHA: l.RemoteSHA,
 		LaunchUntil: text(l.LaunchUntil), Deadline: text(l.Deadline), NotBefore: text(l.NotBefore), ConnectedAt: text(l.ConnectedAt), DoubtKind: string(l.Doubt.Kind),
 		DoubtReads: l.Doubt.Reads, DoubtAt: text(l.Doubt.At), ReservedAt: text(l.ReservedAt), StateAt: text(l.StateAt), UpdatedAt: text(l.UpdatedAt), EndedAt: text(l.EndedAt)}
@@ -62,7 +63,7 @@ func store(l session.Lease) item {
 // load is the lease of an item. A time that cannot be read is zero: a row of a newer version is left alone anyway.
 func load(it item) session.Lease {
 	l := session.Lease{Schema: it.Schema, SessionID: it.SessionID, OutpostID: it.OutpostID, State: session.State(it.State), Outcome: session.Outcome(it.Outcome),
-		Verdict: session.Verdict(it.Verdict), Reason: it.Reason, Epoch: it.Epoch, Rev: it.Rev, Attempt: it.Attempt, Failures: it.Failures, GaveUps: it.GaveUps,
+		Verdict: session.Verdict(it.Verdict), Reason: it.Reason, Epoch: it.Epoch, Rev: it.Rev, Writer: it.Writer, Attempt: it.Attempt, Failures: it.Failures, GaveUps: it.GaveUps,
 		TaskARN: it.TaskARN, Capacity: it.Capacity, ClaimedAt: moment(it.ClaimedAt), ClaimUntil: moment(it.ClaimUntil), Ciphertext: it.Ciphertext,
 		GatewayURL: it.GatewayURL, RemoteSHA: it.RemoteSHA, LaunchUntil: moment(it.LaunchUntil), Deadline: moment(it.Deadline), NotBefore: moment(it.NotBefore),
 		ConnectedAt: moment(it.ConnectedAt), ReservedAt: moment(it.ReservedAt), StateAt: moment(it.StateAt), UpdatedAt: moment(it.UpdatedAt), EndedAt: moment(it.EndedAt)}

@@ -63,6 +63,7 @@ type Lease struct {
 
 	Epoch    string // unique for each reservation
 	Rev      int64  // rises by one with every write, over all epochs
+	Writer   string // who wrote this revision: two who write the same at the same moment are told apart by it
 	Attempt  int    // rises with every new launch, over all epochs
 	Failures int    // attempts and rounds of launching that failed since the reservation or since ten connected minutes; a round counts when the next one begins
 	GaveUps  int    // consecutive reservations that ended gave_up or refused; sets NotBefore

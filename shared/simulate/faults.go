@@ -114,6 +114,7 @@ func (w *world) drawn() Fault {
 func (w *world) call(s service, verb, id string, notAfter time.Time, effect func()) error {
 	a := w.current
 	a.alive()
+	inv := a.inv // the actor may be another's when a call lands late
 	w.calls[s][verb]++
 	began := w.now
 	land := func() {
@@ -121,9 +122,9 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		effect()
 	}
 	if w.down(s) {
-		a.inv.faulted = true
+		inv.faulted = true
 		a.sleep(w.between(10*time.Millisecond, 2*time.Second))
-		w.note(id, "%s #%d %s: %s is down", a.inv.function, a.inv.serial, verb, s)
+		w.note(id, "%s #%d %s: %s is down", inv.function, inv.serial, verb, s)
 		return errDown
 	}
 	latency := w.latency(s, verb)
@@ -133,8 +134,8 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		land()
 		return nil
 	}
-	a.inv.faulted, w.lastFault = true, w.now
-	w.note(id, "%s #%d %s: %s", a.inv.function, a.inv.serial, verb, f)
+	inv.faulted, w.lastFault = true, w.now
+	w.note(id, "%s #%d %s: %s", inv.function, inv.serial, verb, f)
 	switch f {
 	case FailsBefore:
 		a.sleep(latency)
@@ -148,7 +149,7 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		return errFailed
 	case LandsLate:
 		w.after(w.between(time.Second, landsWithin), func() {
-			w.note(id, "%s #%d %s lands late", a.inv.function, a.inv.serial, verb)
+			w.note(id, "%s #%d %s lands late", inv.function, inv.serial, verb)
 			w.late = true
 			land()
 			w.late = false
@@ -166,12 +167,12 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		land()
 		a.sleep(w.stall())
 	case CrashBefore:
-		a.inv.dead = true
+		inv.dead = true
 		a.alive()
 	case CrashAfter:
 		a.sleep(latency)
 		land()
-		a.inv.dead = true
+		inv.dead = true
 		a.alive()
 	}
 	return nil

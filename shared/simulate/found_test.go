@@ -112,3 +112,16 @@ func TestWorkerThatNobodyWroteDownRunsToItsEndWhileTheOutpostDrains(t *testing.T
 		}
 	}}, 60)
 }
+
+// With claim broken and no capacity, sweep took as many sessions a minute as there were free slots, the oldest again and again: each was refused and gave its slot
+// back at once.
+func TestSessionsThatFindNoCapacityKeepNoOtherFromBeingTriedWhileClaimIsBroken(t *testing.T) {
+	t.Parallel()
+	clean(t, Options{Seed: 1, Sessions: 60, edit: func(p *plan) {
+		fair("claim")(p)
+		p.config = p.config[:1]
+		p.config[0].MaxSessions = 3
+		p.capacity = []window{{0, 40 * time.Minute, "spot"}, {0, 40 * time.Minute, "fargate"}}
+		p.calmAfter = p.arrivals + 45*time.Minute
+	}}, 20)
+}

@@ -139,7 +139,7 @@ func (w *world) newKit() functions.Kit {
 		Teller:     teller{w},
 		Clock:      clock{w},
 		Jitter:     w.rng.Float64,
-		NewEpoch:   func() string { return fmt.Sprintf("%08x%04x", w.rng.Uint32(), w.serial&0xffff) },
+		NewID:      func() string { return fmt.Sprintf("%08x%04x", w.rng.Uint32(), w.serial&0xffff) },
 		FanOut:     w.fanOut,
 		Log:        slog.New(slog.DiscardHandler),
 	}

@@ -53,7 +53,7 @@ func Suite(t *testing.T, load Load, fresh func(t *testing.T) lease.Store) {
 
 // Lease is a full reserved lease of a session in outpost "o".
 func Lease(id string) session.Lease {
-	return session.Lease{Schema: session.SchemaVersion, SessionID: id, OutpostID: "o", State: session.Reserved, Epoch: "epoch-" + id, Rev: 1,
+	return session.Lease{Schema: session.SchemaVersion, SessionID: id, OutpostID: "o", State: session.Reserved, Epoch: "epoch-" + id, Rev: 1, Writer: "writer",
 		ReservedAt: at, StateAt: at, UpdatedAt: at}
 }
 
@@ -125,6 +125,9 @@ func revision(t *testing.T, s lease.Store) {
 	other := next(l, session.Stopping)
 	want(t, s.Save(t.Context(), other), lease.ErrLost)
 	want(t, s.End(t.Context(), next(l, session.Ended)), lease.ErrLost)
+	same := next(l, session.Claimed)
+	same.Writer = "another who wrote the same in the same moment"
+	want(t, s.Save(t.Context(), same), lease.ErrLost)
 	slots(t, s, 1)
 	expect(t, s, next(l, session.Claimed))
 }
