@@ -78,11 +78,17 @@ func (h Handler) list(ctx context.Context, run *functions.Run, id string) (found
 		return f, err
 	}
 	run.Metrics.Count(id, telemetry.PollSucceeded, 1)
-	var oldest time.Time
-	if len(f.waiting) > 0 {
-		oldest = f.waiting[0].CreatedAt
+	return f, run.Store.Polled(ctx, id, run.Clock.Now(), oldest(f.waiting))
+}
+
+// oldest is since when the session has waited that waits longest; zero when none is known to.
+func oldest(list []session.Entry) (since time.Time) {
+	for _, e := range list {
+		if !e.CreatedAt.IsZero() && (since.IsZero() || e.CreatedAt.Before(since)) {
+			since = e.CreatedAt
+		}
 	}
-	return f, run.Store.Polled(ctx, id, run.Clock.Now(), oldest)
+	return since
 }
 
 // Offer lists an outpost's queue and offers the oldest sessions that can be taken, as many as there are free slots, and at most so many. It answers the entries that
@@ -117,8 +123,8 @@ func list(ctx context.Context, run *functions.Run, o functions.Outpost, most, fi
 		}
 		return found{}, fmt.Errorf("list outpost %s: %w", outpostID, err)
 	}
-	if len(waiting) > 0 {
-		run.Metrics.Time(outpostID, telemetry.OldestWaiting, max(0, now.Sub(waiting[0].CreatedAt)))
+	if since := oldest(waiting); !since.IsZero() {
+		run.Metrics.Time(outpostID, telemetry.OldestWaiting, max(0, now.Sub(since)))
 	}
 	list := make([]events.Offer, 0, most)
 	for _, e := range waiting[:min(len(waiting), most)] {

@@ -80,6 +80,23 @@ func TestHeldSessionIsNotOffered(t *testing.T) {
 	}
 }
 
+func TestSessionThatWasGivenBackStandsBehindThoseWhoWaitedMeanwhile(t *testing.T) {
+	l := start(t, func(o *laptop.Options) { o.MaxSessions = 1 })
+	enqueue(l, "devin-1", "devin-2")
+	tried := session.Lease{Schema: session.SchemaVersion, SessionID: "devin-1", OutpostID: laptop.Outpost, State: session.Reserved, Epoch: "e", Rev: 1}
+	if err := l.Store.Reserve(t.Context(), tried, 1); err != nil {
+		t.Fatal(err)
+	}
+	tried.State, tried.Outcome, tried.Rev, tried.EndedAt = session.Ended, session.GaveUp, 2, time.Now().Add(time.Second)
+	if err := l.Store.End(t.Context(), tried); err != nil {
+		t.Fatal(err)
+	}
+	poll(t, l)
+	if diff := cmp.Diff([]string{"devin-2"}, offered(t, l)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSessionsThatCannotBeServedHereAreNotOffered(t *testing.T) {
 	l := start(t, nil)
 	l.Fleet.Enqueue(outpoststest.EnqueueOptions{SessionID: "devin-mac", Platform: "macos"})

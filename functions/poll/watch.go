@@ -72,6 +72,8 @@ func (h Handler) once(ctx context.Context, run *functions.Run, id string, stop t
 	f, err := h.list(ctx, run, id)
 	var limited *outposts.RateLimitedError
 	switch {
+	case err == nil && f.cursor == "": // without one a stream tells all that ever was
+		_ = h.Clock.Sleep(ctx, max(stop.Sub(h.Clock.Now()), 0))
 	case err == nil:
 		h.follow(ctx, run, id, f, stop)
 	case errors.Is(err, outposts.ErrUnauthorized):

@@ -3,7 +3,9 @@ package wire
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
@@ -22,21 +24,39 @@ type teller struct {
 	log *slog.Logger
 }
 
-// perPut is how many events EventBridge takes in one call.
-const perPut = 10
+// perPut is how many events EventBridge takes in one call, and tellFor how long telling may take: it comes after the work, in the time that is left for the rest.
+const (
+	perPut  = 10
+	tellFor = 2 * time.Second
+)
 
 // Tell implements drive.Teller.
 func (t teller) Tell(ctx context.Context, steps []events.StateChange) {
+	ctx, cancel := context.WithTimeout(ctx, tellFor)
+	defer cancel()
 	for ; len(steps) > 0; steps = steps[min(perPut, len(steps)):] {
-		in, err := putEvents(steps[:min(perPut, len(steps))])
-		if err == nil {
-			_, err = t.api.PutEvents(ctx, in)
-		}
-		if err != nil {
+		if err := t.put(ctx, steps[:min(perPut, len(steps))]); err != nil {
 			t.log.Warn("lifecycle events not published", "error", err.Error())
 			return
 		}
 	}
+}
+
+func (t teller) put(ctx context.Context, steps []events.StateChange) error {
+	in, err := putEvents(steps)
+	if err != nil {
+		return err
+	}
+	out, err := t.api.PutEvents(ctx, in)
+	if err != nil || out.FailedEntryCount == 0 {
+		return err
+	}
+	for _, e := range out.Entries { // an answer of 200, all the same
+		if e.ErrorCode != nil {
+			return fmt.Errorf("%d of %d refused, the first: %s: %s", out.FailedEntryCount, len(steps), *e.ErrorCode, aws.ToString(e.ErrorMessage))
+		}
+	}
+	return fmt.Errorf("%d of %d refused", out.FailedEntryCount, len(steps))
 }
 
 func putEvents(steps []events.StateChange) (*eventbridge.PutEventsInput, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/secretsmanager"
@@ -19,29 +20,50 @@ type SecretsAPI interface {
 
 // tokens reads account tokens once and keeps them for as long as they are accepted.
 type tokens struct {
-	api  SecretsAPI
+	api SecretsAPI
+	now func() time.Time
+	mu  sync.Mutex
+	all map[string]*token // by secret
+}
+
+// token is one secret's. The lock is held while it is read: those who ask for it meanwhile wait for the same answer, and those who ask for another's do not.
+type token struct {
 	mu   sync.Mutex
-	have map[string]outposts.Secret
+	have outposts.Secret
+	read time.Time
+}
+
+// rereadAfter is how long a token that was rejected is not read again: many calls hear of it at once.
+const rereadAfter = 10 * time.Second
+
+func (t *tokens) of(secretID string) *token {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.all[secretID] == nil {
+		t.all[secretID] = &token{}
+	}
+	return t.all[secretID]
 }
 
 // source answers the token in a secret; it is read anew when the one we have was rejected.
 func (t *tokens) source(secretID string) outposts.TokenSource {
 	return func(ctx context.Context, rejected outposts.Secret) (outposts.Secret, error) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		if have, ok := t.have[secretID]; ok && have != rejected {
-			return have, nil
+		s := t.of(secretID)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.have != "" && (s.have != rejected || t.now().Sub(s.read) < rereadAfter) {
+			return s.have, nil
 		}
 		out, err := t.api.GetSecretValue(ctx, &secretsmanager.GetSecretValueInput{SecretId: &secretID})
 		if err != nil {
 			return "", fmt.Errorf("read the account token from secret %s: %w", secretID, err)
 		}
-		token := tokenIn(aws.ToString(out.SecretString))
-		if token == "" {
+		fresh := tokenIn(aws.ToString(out.SecretString))
+		if fresh == "" {
 			return "", fmt.Errorf("secret %s holds no account token: store the token itself, or JSON with a key \"token\"", secretID)
 		}
-		t.have[secretID] = token
-		return token, nil
+		s.have, s.read = fresh, t.now()
+		return fresh, nil
 	}
 }
 

@@ -77,13 +77,13 @@ func New(env config.Env, clients aws.Config, f Function) functions.Kit {
 	clients = usual.bound(clients)
 	log := telemetry.NewLogger(f.Out, f.Name, os.Getenv("LOG_LEVEL"))
 	source := &config.Source{Env: env, SSM: ssm.NewFromConfig(clients), Now: f.Now}
-	keys := &tokens{api: secretsmanager.NewFromConfig(clients), have: map[string]outposts.Secret{}}
+	keys := &tokens{api: secretsmanager.NewFromConfig(clients), now: f.Now, all: map[string]*token{}}
 	ecsClient := ecs.NewFromConfig(clients, func(o *ecs.Options) {
 		if f.ECSURL != "" {
 			o.BaseEndpoint = aws.String(f.ECSURL)
 		}
 	})
-	web := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+	web := &http.Client{Transport: outposts.Transport()}
 	clock := clock{f.Now}
 	kit := functions.Kit{
 		AcceptorID: env.AcceptorID,

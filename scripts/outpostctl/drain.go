@@ -176,17 +176,11 @@ func (t *tool) setDraining(ctx context.Context, asked []string, draining bool) (
 	return d, run, ids, d.setDraining(ctx, ids, draining)
 }
 
-// setDraining starts or ends draining. A reservation under way writes the same row, and may be met once or twice.
+// setDraining starts or ends draining.
 func (d *deployment) setDraining(ctx context.Context, ids []string, draining bool) error {
 	var errs []error
 	for _, id := range ids {
-		err := d.kit.Store.SetDraining(ctx, id, draining)
-		for try := 1; try < 8 && awserr.TransactionConflict(err); try++ {
-			if err = d.kit.Clock.Sleep(ctx, time.Duration(try)*50*time.Millisecond); err == nil {
-				err = d.kit.Store.SetDraining(ctx, id, draining)
-			}
-		}
-		if err != nil {
+		if err := d.kit.Store.SetDraining(ctx, id, draining); err != nil {
 			errs = append(errs, fmt.Errorf("set draining of outpost %s to %v: %w", id, draining, err))
 		}
 	}

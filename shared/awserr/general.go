@@ -97,9 +97,12 @@ func CancelReasons(err error) []string {
 	return codes
 }
 
+// ConditionCode is the reason of a cancelled transaction's item whose own condition did not hold.
+const ConditionCode = "ConditionalCheckFailed"
+
 // ConditionFailed says whether a write was refused by its own condition, alone or in a transaction: somebody else was faster, or it was us and the answer got lost.
 func ConditionFailed(err error) bool {
-	return Code(err) == "ConditionalCheckFailedException" || slices.Contains(CancelReasons(err), "ConditionalCheckFailed")
+	return Code(err) == "ConditionalCheckFailedException" || slices.Contains(CancelReasons(err), ConditionCode)
 }
 
 // TransactionConflict says whether a write met another's transaction on the same item, with no condition of its own failed: to be tried again after a random while.
@@ -108,7 +111,7 @@ func TransactionConflict(err error) bool {
 		return true
 	}
 	reasons := CancelReasons(err)
-	if slices.Contains(reasons, "ConditionalCheckFailed") {
+	if slices.Contains(reasons, ConditionCode) {
 		return false
 	}
 	return slices.ContainsFunc(reasons, func(code string) bool {

@@ -44,7 +44,7 @@ var stopReasons = []stopRow{
 	// Image.
 	{all: []string{"cannotpull", "toomanyrequests"}, verdict: session.Failed, class: session.Backoff, breaker: true},
 	{all: []string{"cannotpull"}, any: []string{"i/o timeout", " eof"}, verdict: session.Failed, class: session.Retry},
-	{all: []string{"cannotpull"}, any: append([]string{"not found", "manifest unknown", "does not exist"}, denied...), verdict: session.Failed, class: session.Terminal, breaker: true},
+	{all: []string{"cannotpull"}, any: append([]string{"not found", "manifest unknown", "does not exist", "descriptor matching platform"}, denied...), verdict: session.Failed, class: session.Terminal, breaker: true},
 	{all: []string{"cannotpull"}, verdict: session.Failed, class: session.Retry},
 	// Network interface.
 	{all: []string{"insufficientfreeaddressesinsubnet"}, verdict: session.Failed, class: session.Backoff, breaker: true},
@@ -53,6 +53,7 @@ var stopReasons = []stopRow{
 	// Start.
 	{all: []string{"resourceinitializationerror"}, any: denied, verdict: session.Failed, class: session.Terminal, breaker: true},
 	{all: []string{"failed to initialize logging driver"}, any: denied, verdict: session.Failed, class: session.Terminal, breaker: true},
+	{all: []string{"resourceinitializationerror", "failed to validate logger args"}, verdict: session.Failed, class: session.Backoff, breaker: true}, // no such log group
 	{all: []string{"unable to pull secrets or registry auth"}, verdict: session.Failed, class: session.Backoff, breaker: true},
 	{all: []string{"failed to initialize logging driver"}, verdict: session.Failed, class: session.Backoff, breaker: true},
 	{any: []string{"cannotstartcontainererror", "cannotcreatecontainererror"}, verdict: session.Failed, class: session.Terminal, breaker: true},

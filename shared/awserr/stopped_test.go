@@ -56,6 +56,8 @@ func TestStopReasonsRowByRow(t *testing.T) {
 		{start, "CannotPullContainerError: inspect image has been retried 5 time(s): toomanyrequests: You have reached your pull rate limit", nil, "", failedBackoff},
 		{start, "CannotPullContainerError: … outpost-worker:1: not found", nil, "", failedTerminal},
 		{start, "CannotPullContainerError: manifest unknown", nil, "", failedTerminal},
+		{start, "CannotPullContainerError: image Manifest does not contain descriptor matching platform 'linux/arm64'", nil, "", failedTerminal},
+		{start, "ResourceInitializationError: failed to validate logger args: create stream has been retried 1 times: ResourceNotFoundException: The specified log group does not exist.", nil, "", failedBackoff},
 		{start, "CannotPullContainerError: pull access denied for x, repository does not exist or may require 'docker login'", nil, "", failedTerminal},
 		{start, "CannotPullContainerError: AccessDeniedException: not authorized to perform ecr:BatchGetImage", nil, "", failedTerminal},
 		{start, "Task failed to start", nil, "CannotPullContainerError: … not found", failedTerminal},

@@ -2,7 +2,6 @@ package lease
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/devin-outposts/devin-outposts-aws/shared/awserr"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
 
@@ -26,13 +26,13 @@ type API interface {
 type Dynamo struct {
 	API   API
 	Table string
-	// Pause waits before a transaction that met another one is tried again; the argument counts the tries from 1. Nil: no waiting.
+	// Pause waits before a write that met another transaction is tried again; the argument counts the tries from 1. Nil: no waiting.
 	Pause func(ctx context.Context, try int) error
 }
 
 type attributes = map[string]types.AttributeValue
 
-// tries bounds how often a transaction in conflict with another is repeated.
+// tries bounds how often a write that meets other transactions is made.
 const tries = 12
 
 // Get implements [Store].
@@ -72,19 +72,18 @@ func (d *Dynamo) Reserve(ctx context.Context, to session.Lease, max int) error {
 		put.ExpressionAttributeValues = attributes{":rev": number(to.Rev - 1), ":ended": str(string(session.Ended))}
 	}
 	counter := &types.Update{TableName: &d.Table, Key: pk(outpostKey(to.OutpostID)),
-		UpdateExpression:                    aws.String("SET #used = if_not_exists(#used, :zero) + :one"),
-		ConditionExpression:                 aws.String("(attribute_not_exists(#used) OR #used < :max) AND (attribute_not_exists(#draining) OR #draining = :false)"),
-		ExpressionAttributeNames:            map[string]string{"#used": "slots_used", "#draining": "draining"},
-		ExpressionAttributeValues:           attributes{":zero": number(0), ":one": number(1), ":max": number(int64(max)), ":false": &types.AttributeValueMemberBOOL{}},
-		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
+		UpdateExpression:          aws.String("SET #used = if_not_exists(#used, :zero) + :one"),
+		ConditionExpression:       aws.String("(attribute_not_exists(#used) OR #used < :max) AND (attribute_not_exists(#draining) OR #draining = :false)"),
+		ExpressionAttributeNames:  map[string]string{"#used": "slots_used", "#draining": "draining"},
+		ExpressionAttributeValues: attributes{":zero": number(0), ":one": number(1), ":max": number(int64(max)), ":false": &types.AttributeValueMemberBOOL{}}}
 	refused, err := d.transact(ctx, "reserve a slot for session "+to.SessionID, put, counter)
-	if err != nil || len(refused) == 0 {
+	if err != nil || refused == nil {
 		return err
 	}
 	if ours, err := d.written(ctx, to); ours || err != nil {
 		return err
 	}
-	if refused[0] {
+	if refused[0] == awserr.ConditionCode {
 		return ErrLost
 	}
 	c, err := d.Counter(ctx, to.OutpostID)
@@ -103,15 +102,16 @@ func (d *Dynamo) Save(ctx context.Context, to session.Lease) error {
 	if err != nil {
 		return err
 	}
-	_, err = d.API.PutItem(ctx, &dynamodb.PutItemInput{TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
-		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues})
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+	in := &dynamodb.PutItemInput{TableName: put.TableName, Item: put.Item, ConditionExpression: put.ConditionExpression,
+		ExpressionAttributeNames: put.ExpressionAttributeNames, ExpressionAttributeValues: put.ExpressionAttributeValues}
+	err = d.repeated(ctx, "write lease of session "+to.SessionID, func() error {
+		_, err := d.API.PutItem(ctx, in)
+		return err
+	})
+	if awserr.ConditionFailed(err) {
 		return d.lostUnlessWritten(ctx, to)
 	}
-	if err != nil {
-		return fmt.Errorf("write lease of session %s: %w", to.SessionID, err)
-	}
-	return nil
+	return err
 }
 
 // End implements [Store].
@@ -123,7 +123,7 @@ func (d *Dynamo) End(ctx context.Context, to session.Lease) error {
 	counter := &types.Update{TableName: &d.Table, Key: pk(outpostKey(to.OutpostID)), UpdateExpression: aws.String("ADD #used :less"),
 		ExpressionAttributeNames: map[string]string{"#used": "slots_used"}, ExpressionAttributeValues: attributes{":less": number(-1)}}
 	refused, err := d.transact(ctx, "end the lease of session "+to.SessionID, put, counter)
-	if err != nil || len(refused) == 0 {
+	if err != nil || refused == nil {
 		return err
 	}
 	return d.lostUnlessWritten(ctx, to)
@@ -150,47 +150,37 @@ func (d *Dynamo) fenced(l session.Lease) (*types.Put, error) {
 	return put, nil
 }
 
-// transact writes a lease and a counter together. It answers which of the two conditions refused, if any did; conflicts with other transactions are repeated.
-func (d *Dynamo) transact(ctx context.Context, what string, put *types.Put, counter *types.Update) ([]bool, error) {
+// transact writes a lease and a counter together. It answers which of the two conditions refused; nil when neither did and both are written.
+func (d *Dynamo) transact(ctx context.Context, what string, put *types.Put, counter *types.Update) (refused []string, err error) {
 	in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{{Put: put}, {Update: counter}}}
-	for try := 1; ; try++ {
+	err = d.repeated(ctx, what, func() error {
+		in.ClientRequestToken = nil // which the SDK writes here: a transaction that was cancelled did nothing, and the next is another
 		_, err := d.API.TransactWriteItems(ctx, in)
-		if err == nil {
-			return nil, nil
-		}
-		var cancelled *types.TransactionCanceledException
-		if !errors.As(err, &cancelled) {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-		refused, others := reasons(cancelled)
-		if refused != nil {
-			return refused, nil
-		}
-		if !others || try == tries {
-			return nil, fmt.Errorf("%s: %w", what, err)
-		}
-		if d.Pause != nil {
-			if err := d.Pause(ctx, try); err != nil {
-				return nil, fmt.Errorf("%s: %w", what, err)
-			}
-		}
+		return err
+	})
+	if awserr.ConditionFailed(err) {
+		return awserr.CancelReasons(err), nil
 	}
+	return nil, err
 }
 
-// reasons reads why a transaction was cancelled: which conditions refused, or whether other transactions or a throttle were in the way.
-func reasons(cancelled *types.TransactionCanceledException) (refused []bool, others bool) {
-	for i, r := range cancelled.CancellationReasons {
-		switch aws.ToString(r.Code) {
-		case "ConditionalCheckFailed":
-			if refused == nil {
-				refused = make([]bool, len(cancelled.CancellationReasons))
-			}
-			refused[i] = true
-		case "TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded":
-			others = true
+// repeated makes a write, again and again while it meets other transactions on the same row.
+func (d *Dynamo) repeated(ctx context.Context, what string, write func() error) error {
+	for try := 1; ; try++ {
+		err := write()
+		if err == nil {
+			return nil
 		}
+		if awserr.TransactionConflict(err) && try < tries {
+			if d.Pause == nil {
+				continue
+			}
+			if err = d.Pause(ctx, try); err == nil {
+				continue
+			}
+		}
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	return refused, others
 }
 
 // written says whether the lease in the table is the very one we tried to write: an earlier try took effect although its answer was lost.

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/feature/dynamodb/attributevalue"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/devin-outposts/devin-outposts-aws/shared/awserr"
 )
 
 // Counter implements [Store].
@@ -136,7 +137,12 @@ func (d *Dynamo) Beat(ctx context.Context, outpostID string, at time.Time) error
 
 // Quiet implements [Store].
 func (d *Dynamo) Quiet(ctx context.Context, outpostID string, until time.Time) error {
-	return d.set(ctx, healthKey(outpostID), "quiet_until", when(until))
+	err := d.update(ctx, healthKey(outpostID), "SET #quiet = :until", "attribute_not_exists(#quiet) OR #quiet < :until", map[string]string{"#quiet": "quiet_until"},
+		attributes{":until": when(until)}) // as text, two times within one second may compare the wrong way
+	if errors.Is(err, ErrLost) { // a longer one is known
+		return nil
+	}
+	return err
 }
 
 // Swept implements [Store].
@@ -196,12 +202,12 @@ func (d *Dynamo) update(ctx context.Context, key, expr, cond string, names map[s
 	if cond != "" {
 		in.ConditionExpression = aws.String(cond)
 	}
-	_, err := d.API.UpdateItem(ctx, in)
-	if failed := (*types.ConditionalCheckFailedException)(nil); errors.As(err, &failed) {
+	err := d.repeated(ctx, "update "+key, func() error {
+		_, err := d.API.UpdateItem(ctx, in)
+		return err
+	})
+	if awserr.ConditionFailed(err) {
 		return ErrLost
 	}
-	if err != nil {
-		return fmt.Errorf("update %s: %w", key, err)
-	}
-	return nil
+	return err
 }

@@ -200,7 +200,12 @@ func (m *Memory) Beat(_ context.Context, outpostID string, at time.Time) error {
 
 // Quiet implements [Store].
 func (m *Memory) Quiet(_ context.Context, outpostID string, until time.Time) error {
-	return m.change(outpostID, func(h *Health) error { h.QuietUntil = until.UTC(); return nil })
+	return m.change(outpostID, func(h *Health) error {
+		if until.After(h.QuietUntil) {
+			h.QuietUntil = until.UTC()
+		}
+		return nil
+	})
 }
 
 // Swept implements [Store].

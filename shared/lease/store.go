@@ -54,7 +54,7 @@ type Store interface {
 	Polled(ctx context.Context, outpostID string, at, waiting time.Time) error
 	// Beat notes that an invocation of poll has begun.
 	Beat(ctx context.Context, outpostID string, at time.Time) error
-	// Quiet notes until when the fleet API wants to be left alone.
+	// Quiet notes until when the fleet API wants to be left alone, unless a later time is known.
 	Quiet(ctx context.Context, outpostID string, until time.Time) error
 	// Swept replaces what sweep remembers from run to run.
 	Swept(ctx context.Context, outpostID string, m Memo) error

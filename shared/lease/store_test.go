@@ -83,21 +83,44 @@ func table(t *testing.T, api lease.API) lease.Store {
 	return &lease.Dynamo{API: api, Table: name}
 }
 
-// conflicting refuses each transaction twice, as DynamoDB does when others write the same item; every third conflict comes after the write took effect.
+// conflicting refuses each write twice, as DynamoDB does when others write the same item in transactions; a transaction's second conflict comes after it took
+// effect.
 type conflicting struct {
 	*dynamodb.Client
 	mu    sync.Mutex
-	calls map[*dynamodb.TransactWriteItemsInput]int
+	calls map[any]int
+}
+
+// nth counts the tries of a write.
+func (c *conflicting) nth(in any) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calls == nil {
+		c.calls = map[any]int{}
+	}
+	c.calls[in]++
+	return c.calls[in]
+}
+
+func (c *conflicting) PutItem(ctx context.Context, in *dynamodb.PutItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	if c.nth(in) <= 2 {
+		return nil, &types.TransactionConflictException{Message: aws.String("Transaction is ongoing for the item")}
+	}
+	return c.Client.PutItem(ctx, in, opts...)
+}
+
+func (c *conflicting) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, opts ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	if c.nth(in) <= 2 {
+		return nil, &types.TransactionConflictException{Message: aws.String("Transaction is ongoing for the item")}
+	}
+	return c.Client.UpdateItem(ctx, in, opts...)
 }
 
 func (c *conflicting) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, opts ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
-	c.mu.Lock()
-	if c.calls == nil {
-		c.calls = map[*dynamodb.TransactWriteItemsInput]int{}
+	n := c.nth(in)
+	if in.ClientRequestToken != nil {
+		return nil, fmt.Errorf("try %d carries the token of another", n)
 	}
-	c.calls[in]++
-	n := c.calls[in]
-	c.mu.Unlock()
 	if n == 2 {
 		_, _ = c.Client.TransactWriteItems(ctx, in, opts...)
 	}

@@ -28,7 +28,7 @@ type Recorder struct {
 	mu sync.Mutex
 }
 
-// Count adds to a counter of the outpost; nothing is written for zero.
+// Count adds to a counter of the outpost, or, when its id is empty, of none; nothing is written for zero.
 func (r *Recorder) Count(outpostID string, m Metric, n int) {
 	if n != 0 {
 		r.write(outpostID, m, float64(n))
@@ -50,10 +50,12 @@ func (r *Recorder) write(outpostID string, m Metric, v float64) {
 		Dimensions [][]string
 		Metrics    []unit
 	}
-	line, err := json.Marshal(map[string]any{
-		"_aws": map[string]any{"Timestamp": r.Now().UnixMilli(), "CloudWatchMetrics": []directive{{Namespace,
-			[][]string{{"AcceptorId", "OutpostId"}}, []unit{{m.Name, m.Unit}}}}},
-		"AcceptorId": r.AcceptorID, "OutpostId": outpostID, m.Name: v})
+	values, dimensions := map[string]any{"AcceptorId": r.AcceptorID, m.Name: v}, []string{"AcceptorId"}
+	if outpostID != "" { // CloudWatch takes no empty dimension
+		values["OutpostId"], dimensions = outpostID, append(dimensions, "OutpostId")
+	}
+	values["_aws"] = map[string]any{"Timestamp": r.Now().UnixMilli(), "CloudWatchMetrics": []directive{{Namespace, [][]string{dimensions}, []unit{{m.Name, m.Unit}}}}}
+	line, err := json.Marshal(values)
 	if err != nil {
 		return // no such value comes from this program
 	}

@@ -22,8 +22,10 @@ func TestMetricIsOneLineThatCloudWatchReads(t *testing.T) {
 	r := &Recorder{AcceptorID: "acceptor-1", Now: func() time.Time { return time.Date(2026, 2, 3, 10, 0, 0, 5e8, time.UTC) }, Out: &out}
 	r.Count("outpost_env-1", Claimed, 2)
 	r.Time("outpost_env-1", PickupTime, 1500*time.Millisecond)
+	r.Count("", BadOffers, 1)
 	want := `{"AcceptorId":"acceptor-1","OutpostId":"outpost_env-1","SessionsClaimed":2,"_aws":{"CloudWatchMetrics":[{"Namespace":"DevinOutposts","Dimensions":[["AcceptorId","OutpostId"]],"Metrics":[{"Name":"SessionsClaimed","Unit":"Count"}]}],"Timestamp":1770112800500}}
 {"AcceptorId":"acceptor-1","OutpostId":"outpost_env-1","PickupSeconds":1.5,"_aws":{"CloudWatchMetrics":[{"Namespace":"DevinOutposts","Dimensions":[["AcceptorId","OutpostId"]],"Metrics":[{"Name":"PickupSeconds","Unit":"Seconds"}]}],"Timestamp":1770112800500}}
+{"AcceptorId":"acceptor-1","OffersMalformed":1,"_aws":{"CloudWatchMetrics":[{"Namespace":"DevinOutposts","Dimensions":[["AcceptorId"]],"Metrics":[{"Name":"OffersMalformed","Unit":"Count"}]}],"Timestamp":1770112800500}}
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
