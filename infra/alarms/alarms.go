@@ -70,8 +70,8 @@ func All(timeouts map[string]int) []Alarm {
 	all := []Alarm{
 		{
 			Name: "PollSilent", Essential: true, Own: &telemetry.PollSucceeded, Statistic: Sum, Threshold: 1, Seconds: 60, Periods: 5, Silence: true,
-			Means: "For five minutes nobody has listed the outpost's queue with success. sweep lists in poll's place after three minutes, so this says that sweep cannot either: new sessions are not seen. Sessions that run are not harmed.",
-			Look:  "The logs of poll and sweep (`poll failed`, `sweep failed`, and lines without JSON, which are start-up errors). Is the schedule enabled? Does `PollFailed` count, or is there nothing at all?",
+			Means: "poll has not listed the outpost's queue for five minutes. sweep lists in its place after three, if it can: then sessions are seen late. Sessions that run are not harmed.",
+			Look:  "The logs of poll and sweep: `sweep stands in` (sessions are served), `fleet API wants to be left alone` (then it is nobody's fault, and passes within a quarter of an hour), `poll failed`, `sweep failed`, and lines without JSON, which are start-up errors. Is the schedule enabled? Does `PollFailed` count, or is there nothing at all?",
 			Do:    "Nothing at all in the logs: look at the schedule and at Lambda's throttles. `configuration` errors: correct cdk.json and deploy. Errors of the API: see PollFailing and TokenRejected.",
 		},
 		{

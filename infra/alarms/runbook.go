@@ -15,7 +15,8 @@ func Runbook(all []Alarm) string {
 Each alarm's name begins with the stack's, and ends, where there is one for each outpost, with the outpost's id. Alarms go to the SNS topic of the stack
 (` + "`alarmEmail`" + `) or to one of yours (` + "`alarmTopic`" + `). ` + "`alarms: essential`" + ` makes the first table's, ` + "`all`" + ` both.
 
-Where the lack of a metric is itself the fault, missing data rings; everywhere else it never does.
+Where the lack of a metric is itself the fault, missing data rings; everywhere else it never does. Such an alarm may ring once right after the first deployment, or when an
+outpost is added, and clears by itself within minutes.
 
 `)
 	for _, set := range []struct {

@@ -13,20 +13,24 @@ type Problems []string
 
 // Error says each problem on a line of its own.
 func (p Problems) Error() string {
-	return fmt.Sprintf("the context in cdk.json has %d mistake(s):\n  - %s", len(p), strings.Join(p, "\n  - "))
+	return fmt.Sprintf("the context (in cdk.json, cdk.context.json, ~/.cdk.json or -c) has %d mistake(s):\n  - %s", len(p), strings.Join(p, "\n  - "))
 }
 
 func (p *Problems) add(format string, args ...any) { *p = append(*p, fmt.Sprintf(format, args...)) }
 
+// cdkKeys are the CDK's own keys without a colon or a slash: `cdk cli-telemetry --disable` and `cdk acknowledge` write them into cdk.context.json, and people into
+// ~/.cdk.json.
+var cdkKeys = []string{"cli-telemetry", "acknowledged-issue-numbers"}
+
 // Load reads settings from a CDK context, that is, from its keys and JSON values. A value that is a string where something else is due is read as JSON, since
-// `cdk -c key=value` gives nothing but strings. Keys with a colon or a slash belong to the CDK itself and are passed over; any other unknown key is a mistake.
+// `cdk -c key=value` gives nothing but strings. Keys that belong to the CDK itself are passed over; any other unknown key is a mistake.
 // The error, if any, is of type [Problems].
 func Load(context map[string]any) (Settings, error) {
 	s := Defaults()
 	var problems Problems
 	given := map[string]json.RawMessage{}
 	for key, value := range context {
-		if strings.ContainsAny(key, ":/") {
+		if strings.ContainsAny(key, ":/") || slices.Contains(cdkKeys, key) {
 			continue
 		}
 		raw, err := json.Marshal(value)

@@ -31,7 +31,8 @@ func TestDefaultsFillWhatIsNotSaid(t *testing.T) {
 func TestValuesFromTheCommandLineAreReadAsJSON(t *testing.T) {
 	t.Parallel()
 	got, err := Load(map[string]any{
-		"outposts": `[{"id":"o-1","tokenSecret":"t","maxSessions":3}]`, "dashboard": "false", "logRetentionDays": "7", "stackName": "x", "@aws-cdk/core:flag": true,
+		"outposts": `[{"id":"o-1","tokenSecret":"t","maxSessions":3}]`, "dashboard": "false", "logRetentionDays": "7", "stackName": "x",
+		"@aws-cdk/core:flag": true, "cli-telemetry": false, "acknowledged-issue-numbers": []any{34892},
 	})
 	if err != nil {
 		t.Fatal(err)

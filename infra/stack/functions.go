@@ -91,7 +91,7 @@ func checkBuilt(dist string, s settings.Settings) error {
 		return nil
 	}
 	for _, name := range Functions {
-		remedy := "FUNCTION_ARCH=" + goarch(s.FunctionArchitecture) + " make build"
+		remedy := "export FUNCTION_ARCH=" + goarch(s.FunctionArchitecture) + "; make build" // exported, since the targets that need the files build them again
 		if err := check(filepath.Join(dist, "functions", name, "bootstrap"), s.FunctionArchitecture, remedy); err != nil {
 			return err
 		}

@@ -318,7 +318,7 @@ func TestFilesForAnotherProcessorOrNoneAreRefused(t *testing.T) {
 	dist := t.TempDir()
 	stubDist(dist, settings.X64)
 	err := checkBuilt(dist, wanted)
-	if err == nil || !strings.Contains(err.Error(), "is built for EM_X86_64, but is to run on arm64: run `FUNCTION_ARCH=arm64 make build`") {
+	if err == nil || !strings.Contains(err.Error(), "is built for EM_X86_64, but is to run on arm64: run `export FUNCTION_ARCH=arm64; make build`") {
 		t.Errorf("got %v", err)
 	}
 	stubDist(dist, settings.ARM64)

@@ -139,7 +139,11 @@ func (r *drain) look(ctx context.Context) (left, error) {
 	if err != nil {
 		return l, err
 	}
-	for _, s := range all {
+	unlisted, err := r.ofLeases(ctx, l.leases)
+	if err != nil {
+		return l, err
+	}
+	for _, s := range append(all, unlisted...) {
 		if !s.Task.Live() || !slices.Contains(r.ids, s.OutpostID) {
 			continue
 		}
@@ -150,6 +154,27 @@ func (r *drain) look(ctx context.Context) (left, error) {
 	}
 	l.counted = true
 	return l, nil
+}
+
+// ofLeases reads the tasks of sessions whose outpost has left the configuration: the list of all tasks knows them no more by their family.
+func (r *drain) ofLeases(ctx context.Context, leases []leaseRow) (list []tasks.Seen, err error) {
+	for _, l := range leases {
+		if r.run.Config(l.OutpostID) != nil {
+			continue
+		}
+		var known []string
+		if l.TaskARN != "" {
+			known = append(known, l.TaskARN)
+		}
+		found, err := r.run.TasksAPI.OfSession(ctx, l.SessionID, known...)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range found {
+			list = append(list, tasks.Seen{SessionID: l.SessionID, OutpostID: l.OutpostID, Task: t})
+		}
+	}
+	return list, nil
 }
 
 func (r *drain) stop(ctx context.Context, s tasks.Seen) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,21 @@ func (b *bundle) leftBehind() (held []string) {
 		}
 	}
 	return held
+}
+
+func TestDrainNowStopsTheTasksOfAnOutpostThatLeftTheConfiguration(t *testing.T) {
+	t.Parallel()
+	b := start(t, nil)
+	b.loops()
+	b.enqueue(1)
+	b.await("devin-1", session.Running)
+	others := strings.ReplaceAll(b.variable("OUTPOSTS"), laptop.Outpost, "outpost_env-other")
+	others = regexp.MustCompile(`"task_definition":"[^"]*"`).ReplaceAllString(others, `"task_definition":"another-family"`)
+	r := b.outcome(b.command([]string{"OUTPOSTS=" + others}, "drain", "--outpost", laptop.Outpost, "--now", "--every", "50ms", "--timeout", "20s"))
+	r.succeeds(t)
+	if diff := cmp.Diff([]string(nil), b.leftBehind()); diff != "" {
+		t.Errorf("left behind (-want +got):\n%s\n%s", diff, r.out)
+	}
 }
 
 func TestDrainWaitsForRunningSessionsAndTakesNoNewOnes(t *testing.T) {

@@ -114,7 +114,7 @@ func asEnvironment(stack string, outputs map[string]string) ([]string, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return nil, fmt.Errorf("stack %s has no output %s: it is no stack of this project, or its deployment is not finished; name another with --stack",
+		return nil, fmt.Errorf("stack %s has no output %s: it is no stack of this project, or its deployment is not finished; name another with --stack, or remove a half-made one with `npx aws-cdk@2 destroy`",
 			stack, strings.Join(missing, ", "))
 	}
 	return environ, nil
