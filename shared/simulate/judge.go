@@ -243,7 +243,9 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 		}
 	case session.Suspended:
 		flashed := w.now < s.flash+20*time.Second && s.server == nil // one read is enough when no worker is left: the session is taken anew at once
-		if !s.finished() && !recently(s.over) && !blind && !flashed {
+		inAttempt := !to.LaunchUntil.IsZero() && epoch.Add(s.over).After(to.LaunchUntil.Add(-session.LaunchWindow)) // and it may wake in the moment of the write
+		slept := recently(s.over) || inAttempt
+		if !s.finished() && !slept && !blind && !flashed {
 			return ", and the session is " + s.status
 		}
 	case session.Lost:
