@@ -174,6 +174,7 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find 
 		}
 	}
 	var waiting []session.Entry
+	var unread error
 	since := map[string]time.Time{}                                               // when its turn came: who was given back goes behind those who waited meanwhile
 	for fresh, rest := 0, able; len(rest) > 0 && fresh <= find; rest = rest[1:] { // one more than can be offered tells that sessions wait for slots
 		e := rest[0]
@@ -181,8 +182,9 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find 
 			continue
 		}
 		l, err := run.Store.Get(ctx, e.SessionID)
-		if err != nil {
-			return nil, "", err
+		if err != nil { // keeps no other back
+			unread = err
+			continue
 		}
 		if l.Active() || (l != nil && now.Before(l.NotBefore)) {
 			continue
@@ -193,6 +195,12 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find 
 			fresh++
 		}
 		waiting = append(waiting, e)
+	}
+	if unread != nil {
+		run.Log.Warn("not every waiting session looked at, the next listing will", "outpost_id", o.ID, "error", unread.Error())
+		if len(waiting) == 0 {
+			return nil, "", unread
+		}
 	}
 	sort.SliceStable(waiting, func(i, j int) bool { return since[waiting[i].SessionID].Before(since[waiting[j].SessionID]) })
 	return waiting[:min(len(waiting), find+1)], listing.Cursor, nil

@@ -37,8 +37,11 @@ type task struct {
 	exit     *session.Exit
 	facts    awserr.Stopped
 	ended    time.Duration
-	serving  bool // its worker is connected and serves
-	unbroken int  // which unbroken claim its token was issued under
+	serving  bool          // its worker is connected and serves
+	left     time.Duration // when it went
+	began    time.Duration // when it connected; 0 = not yet
+	by       *invocation   // whose RunTask it came of
+	unbroken int           // which unbroken claim its token was issued under
 }
 
 // live says whether the task may still run something.
@@ -63,7 +66,7 @@ func newCluster(w *world) *cluster {
 func (c *cluster) of(id string) []*task { return c.byOwner[id] }
 
 // run is RunTask's effect: a task, the task that already has this name, or a refusal.
-func (c *cluster) run(l tasks.Launch) session.Try {
+func (c *cluster) run(l tasks.Launch, by *invocation) session.Try {
 	w := c.w
 	if old := c.byToken[l.AttemptID]; old != nil {
 		if same(old.launch, l) {
@@ -88,10 +91,11 @@ func (c *cluster) run(l tasks.Launch) session.Try {
 	s := w.fleet.byID[l.SessionID]
 	c.serial++
 	t := &task{arn: fmt.Sprintf("arn:aws:ecs:eu-central-1:111122223333:task/outposts/%08d", c.serial), launch: l, s: s, created: w.now, status: provisioning, desired: running,
-		version: 1, family: familyOf(l.TaskDefinition)}
-	if _, err := fmt.Sscanf(l.Ciphertext, "sealed-%d", &t.unbroken); err != nil {
+		by: by, version: 1, family: familyOf(l.TaskDefinition)}
+	if _, err := fmt.Sscanf(l.Ciphertext, "sealed-%d-", &t.unbroken); err != nil {
 		w.violate(ruleToken, s.id, "RunTask carries a ciphertext that is none: "+l.Ciphertext)
 	}
+	w.judge.clear(s.id, "RunTask", l.Ciphertext, l.GatewayURL, l.RemoteSHA, l.AttemptID, l.Provider, l.TaskDefinition)
 	if w.inject(ListLags, w.plan.listLags) {
 		t.listed = w.now + w.between(time.Second, 25*time.Second)
 	}

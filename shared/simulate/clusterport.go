@@ -41,7 +41,8 @@ func newTasksPort(w *world, list []config.Outpost) functions.Tasks {
 func (p tasksPort) Run(_ context.Context, l tasks.Launch) (try session.Try) {
 	w := p.w
 	w.judge.launches(l)
-	err := w.call(ecsAPI, "RunTask", l.SessionID, l.Until, func() { try = w.cluster.run(l) })
+	inv := w.current.inv
+	err := w.call(ecsAPI, "RunTask", l.SessionID, l.Until, func() { try = w.cluster.run(l, inv) })
 	switch {
 	case err == nil:
 		return try
@@ -58,6 +59,7 @@ func (p tasksPort) Stop(_ context.Context, arn, why string) error {
 	if t := w.cluster.byARN[arn]; t != nil {
 		id = t.launch.SessionID
 		w.judge.stops(t, why)
+		w.judge.clear(id, "StopTask", why)
 	}
 	in := tasks.StopTaskInput("outposts", arn, why)
 	err := w.call(ecsAPI, "StopTask", id, time.Time{}, func() { w.cluster.tell(arn, *in.Reason, "UserInitiated") })

@@ -54,8 +54,11 @@ var Faults = []Fault{FailsBefore, FailsAfter, LandsLate, Throttled, StallBefore,
 	NeverStarts, WorkerDies, WorkerMute, MessageLost, MessageDoubled, MessageLate, EventLost, EventDoubled, EventLate, IndexLags, ListLags, TaskMissing, RivalClaims,
 	ClaimStolen, StatusFlash, EntryBlip, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, Hangs, StreamSilent}
 
-// callFaults are those of one call.
-var callFaults = Faults[:8]
+// callFaults are those of one call, and gone those after which the function does nothing any more, or not for minutes.
+var (
+	callFaults = Faults[:8]
+	gone       = []Fault{StallBefore, StallAfter, CrashBefore, CrashAfter}
+)
 
 // service is what a call goes to.
 type service string
@@ -109,7 +112,7 @@ func (w *world) drawn() Fault {
 	return f
 }
 
-// call makes one call to a service: time passes, things go wrong, and effect happens once, at most once, or late. Its error is what the caller hears.
+// call makes one call to a service, for a session, an outpost or, with an empty id, no one in particular: time passes, things go wrong, and effect happens once, at most once, or late. Its error is what the caller hears.
 // A call that must not be sent after a moment says so in notAfter; zero = there is none.
 func (w *world) call(s service, verb, id string, notAfter time.Time, effect func()) error {
 	a := w.current
@@ -134,7 +137,10 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		land()
 		return nil
 	}
-	inv.faulted, w.lastFault = true, w.now
+	inv.faulted, w.faultAt[id] = true, w.now
+	if slices.Contains(gone, f) && inv.function != "observe" { // whoever else it was to look after is met as well
+		w.faultAt[""] = w.now
+	}
 	w.note(id, "%s #%d %s: %s", inv.function, inv.serial, verb, f)
 	switch f {
 	case FailsBefore:
@@ -187,15 +193,15 @@ func (w *world) latency(s service, verb string) time.Duration {
 }
 
 // instant makes a call that other actors of the same invocation wait for: no time passes in it.
-func (w *world) instant(s service, verb string, effect func()) error {
+func (w *world) instant(s service, verb, id string, effect func()) error {
 	a := w.current
 	a.alive()
 	if !a.child {
-		return w.call(s, verb, "", time.Time{}, effect)
+		return w.call(s, verb, id, time.Time{}, effect)
 	}
 	w.calls[s][verb]++
 	if w.down(s) || w.inject(FailsBefore, w.plan.callFaults/4) {
-		a.inv.faulted, w.lastFault = true, w.now
+		a.inv.faulted, w.faultAt[id] = true, w.now
 		return errFailed
 	}
 	effect()

@@ -49,6 +49,12 @@ type devin struct {
 	broken                     time.Duration // when the claim last passed to nobody or to somebody else
 	saidNo                     time.Duration // when a call for it was last refused for good
 	over                       time.Duration // when it was last terminated or put to sleep
+	lied                       time.Duration // until when reads and claims of it said what was not so
+	badly                      time.Duration // when a claim of it was last answered badly
+	byLate                     bool          // that release took effect after its caller gave up
+	freedBy                    *invocation   // whose release it was
+	gaveUps                    int           // how often in a row it was given up or refused
+	banned                     time.Duration // until when it is not to be taken for that
 }
 
 // fleet is Devin's side: the queue of every outpost.
@@ -58,12 +64,13 @@ type fleet struct {
 	arrived  int                 // of them
 	queue    map[string][]*devin // by outpost: those that a list may show
 	byID     map[string]*devin
-	changes  map[string][]*devin // by outpost, in order
-	watchers map[string][]func() // what wakes those who wait for the next one
+	changes  map[string][]*devin      // by outpost, in order
+	watchers map[string][]func()      // what wakes those who wait for the next one
+	quiet    map[string]time.Duration // by outpost: until when it wants to be left alone
 }
 
 func newFleet(w *world) *fleet {
-	return &fleet{w: w, byID: map[string]*devin{}, queue: map[string][]*devin{}, changes: map[string][]*devin{}, watchers: map[string][]func(){}}
+	return &fleet{w: w, byID: map[string]*devin{}, queue: map[string][]*devin{}, changes: map[string][]*devin{}, watchers: map[string][]func(){}, quiet: map[string]time.Duration{}}
 }
 
 // open plans the arrival of all sessions and what they will go through.
@@ -71,7 +78,8 @@ func (f *fleet) open() {
 	w := f.w
 	for i := range w.opts.Sessions {
 		s := &devin{id: fmt.Sprintf("devin-%d", i+1), outpost: w.plan.config[w.rng.IntN(len(w.plan.config))].ID, status: session.StatusPending, kind: "new",
-			left: w.between(time.Minute, 25*time.Minute), ends: session.StatusTerminated, stolen: -time.Hour, freed: -time.Hour, lastBlip: -time.Hour, saidNo: -time.Hour, broken: -time.Hour}
+			left: w.between(time.Minute, 25*time.Minute), ends: session.StatusTerminated, stolen: -time.Hour, freed: -time.Hour, lastBlip: -time.Hour, saidNo: -time.Hour, broken: -time.Hour,
+			over: -time.Hour, badly: -time.Hour, lied: -time.Hour, banned: -time.Hour}
 		if w.chance(0.08) {
 			s.left = w.between(30*time.Minute, 100*time.Minute)
 		}

@@ -40,13 +40,14 @@ func (f *fleet) entry(s *devin) outposts.Entry {
 func (f *fleet) visible(s *devin) bool { return s != nil && s.queued && f.w.now >= s.blip }
 
 // apiError is a failed call as the client tells it.
-func (w *world) apiError(op, id string, err error) error {
+func (w *world) apiError(op, id, outpost string, err error) error {
 	switch {
 	case errors.Is(err, errThrottled):
 		limited := &outposts.RateLimitedError{Op: op, RetryAfter: time.Duration(w.from(0, 7)) * time.Second}
 		if w.chance(0.1) {
 			limited.RetryAfter = w.between(time.Minute, 15*time.Minute)
 		}
+		w.fleet.quiet[outpost] = max(w.fleet.quiet[outpost], w.now+max(limited.RetryAfter, time.Second))
 		return limited
 	case errors.Is(err, errDown) && w.plan.tokenRefused:
 		return fmt.Errorf("%s: %w", op, outposts.ErrUnauthorized)
@@ -75,7 +76,7 @@ func (p fleetPort) call(verb, id string, effect func()) error {
 // List implements functions.Fleet.
 func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.Listing, err error) {
 	f := p.w.fleet
-	err = p.call("list", "", func() {
+	err = p.call("list", p.outpost, func() {
 		rows := f.queue[q.Outpost]
 		keep := rows[:0]
 		for _, s := range rows {
@@ -95,7 +96,7 @@ func (p fleetPort) List(_ context.Context, q outposts.ListQuery) (list outposts.
 		slices.SortStableFunc(list.Entries, func(a, b outposts.Entry) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	})
 	if err != nil {
-		return outposts.Listing{}, p.w.apiError("list", "", err)
+		return outposts.Listing{}, p.w.apiError("list", "", p.outpost, err)
 	}
 	list.Cursor = strconv.Itoa(len(f.changes[q.Outpost]))
 	return list, nil
@@ -112,7 +113,7 @@ func (p fleetPort) Get(_ context.Context, id string) (e outposts.Entry, err erro
 	})
 	switch {
 	case err != nil:
-		return outposts.Entry{}, p.w.apiError("get "+id, id, err)
+		return outposts.Entry{}, p.w.apiError("get "+id, id, p.outpost, err)
 	case !found:
 		return outposts.Entry{}, fmt.Errorf("get %s: %w", id, outposts.ErrNotFound)
 	}
@@ -127,7 +128,7 @@ func (p fleetPort) Claim(_ context.Context, id, who string) (c outposts.Claim, e
 	err = p.call("claim", id, func() { c, refused = f.claim(f.byID[id], who) })
 	switch {
 	case err != nil:
-		return outposts.Claim{}, p.w.apiError("claim "+id, id, err)
+		return outposts.Claim{}, p.w.apiError("claim "+id, id, p.outpost, err)
 	case refused != nil:
 		return outposts.Claim{}, fmt.Errorf("claim %s: %w", id, refused)
 	}
@@ -155,6 +156,7 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 	c := outposts.Claim{Entry: f.entry(s), ConnectToken: outposts.Secret(s.token), GatewayURL: "wss://gateway.devin.example/", Life: claimLife}
 	if s.badClaims > 0 && !w.faultsOff {
 		s.badClaims--
+		s.badly = w.now
 		w.faults[BadClaim]++
 		switch w.from(0, 3) {
 		case 0:
@@ -178,7 +180,7 @@ func (p fleetPort) Release(_ context.Context, id, who string) error {
 	err := p.call("release", id, func() { refused = f.release(f.byID[id], who) })
 	switch {
 	case err != nil:
-		return p.w.apiError("release "+id, id, err)
+		return p.w.apiError("release "+id, id, p.outpost, err)
 	case refused != nil:
 		return fmt.Errorf("release %s: %w", id, refused)
 	}
@@ -191,7 +193,10 @@ func (f *fleet) release(s *devin, who string) error {
 	}
 	f.w.note(s.id, "released by us")
 	f.w.judge.released(s)
-	s.freed = f.w.now
+	s.freed, s.byLate = f.w.now, f.w.late
+	if a := f.w.current; a != nil {
+		s.freedBy = a.inv
+	}
 	f.free(s, f.w.now)
 	return nil
 }

@@ -2,6 +2,8 @@ package simulate
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/config"
@@ -14,24 +16,36 @@ type judge struct {
 	w          *world
 	settled    bool
 	conditions map[conditionOf]condition
-	until      map[string]time.Time // attempt id → its last LaunchUntil
-	lives      map[string]*life     // by session
-	redeployed time.Duration        // the last redeploy
-	open       []*devin             // sessions to which something may still happen
-	live       []*task              // for look
-	sweeps     []span               // those in which nothing went wrong
+	waits      map[*devin]waiting
+	until      map[string]time.Time     // attempt id → its last LaunchUntil
+	lives      map[string]*life         // by session
+	renamed    map[string]time.Duration // by session: when its lease last named another attempt, or none
+	deployed   []deployment
+	open       []*devin // sessions to which something may still happen
+	live       []*task  // for look
+	sweeps     []span   // those in which nothing went wrong
 }
 
 // life is what the judge counts of one reservation.
 type life struct {
 	epoch       string
-	rounds      int           // times that a launch was begun
-	interrupted int           // tasks that were taken away by no fault of theirs
+	launched    time.Duration // when its first launch was begun; 0 = never
+	rounds      int           // times that a launch was begun, in whatever capacity choices, since it was last proven
+	interrupted int           // tasks of these that were taken away by no fault of theirs
+	failed      int           // tasks of these that failed
 	decided     time.Duration // when its outcome was written
 }
 
+// deployment is a configuration and since when it is the one.
+type deployment struct {
+	at     time.Duration
+	config []config.Outpost
+	drains string
+}
+
 func newJudge(w *world) *judge {
-	return &judge{w: w, conditions: map[conditionOf]condition{}, until: map[string]time.Time{}, lives: map[string]*life{}, redeployed: -time.Hour}
+	return &judge{w: w, conditions: map[conditionOf]condition{}, waits: map[*devin]waiting{}, until: map[string]time.Time{}, lives: map[string]*life{},
+		renamed: map[string]time.Duration{}, deployed: []deployment{{-time.Hour, w.plan.config, ""}}}
 }
 
 // lease is the session's lease; nil when it has none that is active.
@@ -43,36 +57,103 @@ func (j *judge) lease(id string) *session.Lease {
 }
 
 // settings are the outpost's now; nil = it is not configured.
-func (w *world) settings(id string) *config.Outpost {
-	for i := range w.config {
-		if w.config[i].ID == id {
-			return &w.config[i]
+func (w *world) settings(id string) *config.Outpost { return settingsIn(w.config, id) }
+
+func settingsIn(list []config.Outpost, id string) *config.Outpost {
+	for i := range list {
+		if list[i].ID == id {
+			return &list[i]
 		}
 	}
 	return nil
 }
 
 // unsteady says whether the configuration of late is not that of now.
-func (j *judge) unsteady() bool { return j.w.now-j.redeployed < 15*time.Minute }
+func (j *judge) unsteady() bool { return j.w.now-j.deployed[len(j.deployed)-1].at < 15*time.Minute }
 
-func (j *judge) deployed() { j.redeployed = j.w.now }
+func (j *judge) deploys(drains string) {
+	j.deployed = append(j.deployed, deployment{j.w.now, j.w.config, drains})
+}
+
+// since answers what deployments said of an outpost from a moment on: that of the moment, and the later ones. Nil stands for one that had left the outpost out.
+func (j *judge) since(id string, from time.Duration) (list []*config.Outpost, drained bool) {
+	for i, d := range j.deployed {
+		if i+1 < len(j.deployed) && j.deployed[i+1].at <= from {
+			continue
+		}
+		o := settingsIn(d.config, id)
+		list = append(list, o)
+		drained = drained || o == nil || o.MaxSessions == 0 || d.drains == id
+	}
+	return list, drained
+}
+
+// clear demands that no token stands in any of these texts.
+func (j *judge) clear(id, where string, texts ...string) {
+	for _, text := range texts {
+		if strings.Contains(text, "connect-token") {
+			j.w.violate(ruleToken, id, where+" holds a connect token in the clear")
+		}
+	}
+}
 
 // wrote sees every write of a lease.
 func (j *judge) wrote(old, to session.Lease) {
 	w := j.w
-	if w.store.held[to.OutpostID] != w.store.used[to.OutpostID] {
-		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s counts %d slots used and has %d leases", to.OutpostID, w.store.used[to.OutpostID], w.store.held[to.OutpostID]))
+	if used := w.store.counter(to.OutpostID).SlotsUsed; w.store.held[to.OutpostID] != used {
+		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s counts %d slots used and has %d leases", to.OutpostID, used, w.store.held[to.OutpostID]))
 	}
+	if to.Active() != to.ExpiresAt.IsZero() {
+		w.violate(ruleExpiry, to.SessionID, fmt.Sprintf("the lease is %s and is deleted at %s", to.State, to.ExpiresAt))
+	}
+	if old.AttemptID() != to.AttemptID() || !to.Active() {
+		j.renamed[to.SessionID] = w.now
+	}
+	l := j.life(to)
 	if to.Outcome != old.Outcome && to.Outcome != session.Undecided {
-		j.life(to).decided = w.now
+		l.decided = w.now
 		j.decided(to)
 	}
 	if to.State == session.Launching && !to.LaunchUntil.IsZero() {
 		j.until[to.AttemptID()] = to.LaunchUntil
-		if l := j.life(to); !to.LaunchUntil.Equal(old.LaunchUntil) {
+		if to.Attempt != old.Attempt || !to.LaunchUntil.Equal(old.LaunchUntil) && !old.NotBefore.IsZero() { // else it goes on to the next choice
 			l.rounds++
 		}
+		if l.launched == 0 {
+			l.launched = min(w.now, to.LaunchUntil.Add(-session.LaunchWindow).Sub(epoch)) // the write may have landed late
+		}
 	}
+	if to.State == session.Stopping && old.State == session.Running {
+		j.proven(to, l)
+	}
+}
+
+// proven forgets what failed before a worker that served long enough: surely so when it served well beyond the ten minutes, since its beginning is seen late; and
+// perhaps so when ten minutes have passed until its end was seen.
+func (j *judge) proven(to session.Lease, l *life) {
+	t := j.named(to)
+	if t == nil {
+		return
+	}
+	if j.w.now-t.created >= session.ProvenAfter { // the session may have counted as running when it was launched
+		l.failed = 0
+		if t.exit != nil && t.exit.Verdict == session.Failed {
+			l.failed = 1
+		}
+	}
+	if t.began > 0 && t.left-t.began >= session.ProvenAfter+5*time.Minute {
+		l.rounds, l.interrupted = min(l.rounds, 1), 0
+	}
+}
+
+// named is the task that a lease names; nil = none that ECS still knows.
+func (j *judge) named(l session.Lease) *task {
+	for _, t := range j.w.cluster.of(l.SessionID) {
+		if t.launch.AttemptID == l.AttemptID() {
+			return t
+		}
+	}
+	return nil
 }
 
 // life is the count of a lease's reservation.
@@ -88,14 +169,22 @@ func (j *judge) life(of session.Lease) *life {
 // reserved sees every reservation.
 func (j *judge) reserved(to session.Lease, limit int) {
 	w := j.w
-	most := 0 // the largest maximum of all times, since who reserves may have read an older one
-	for _, c := range w.plan.everyConfig() {
-		if c.ID == to.OutpostID {
-			most = max(most, c.MaxSessions)
+	from := w.now - 10*time.Minute // of a write that lands late
+	if w.current != nil && !w.late {
+		from = w.current.inv.began // who reserves read the configuration then
+	}
+	most := 0
+	list, _ := j.since(to.OutpostID, from)
+	for _, o := range list {
+		if o != nil {
+			most = max(most, o.MaxSessions)
 		}
 	}
-	if used := w.store.used[to.OutpostID]; used > min(limit, most) {
+	if used := w.store.counter(to.OutpostID).SlotsUsed; used > min(limit, most) {
 		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s uses %d of %d slots", to.OutpostID, used, min(limit, most)))
+	}
+	if d := j.deployed[len(j.deployed)-1]; d.drains == to.OutpostID && d.at < from {
+		w.violate(ruleSlots, to.SessionID, fmt.Sprintf("outpost %s drains since %s", to.OutpostID, clockText(d.at)))
 	}
 }
 
@@ -126,7 +215,7 @@ func (j *judge) launches(l tasks.Launch) {
 	if until, known := j.until[l.AttemptID]; !known || w.time().After(until) {
 		w.violate(ruleLaunch, s.id, fmt.Sprintf("RunTask is sent at %s, and was to be sent until %s", w.time().Format(time.TimeOnly), until.Format(time.TimeOnly)))
 	}
-	taken := s.stolen > s.granted || s.freed > s.granted
+	taken := s.stolen > s.granted || s.freed > s.granted && (s.byLate || w.current == nil || s.freedBy != w.current.inv)
 	if !w.fleet.ours(s) && !taken {
 		w.violate(ruleLaunch, s.id, "RunTask is sent, and the claim is not ours")
 	}
@@ -141,25 +230,74 @@ func (j *judge) created(t *task) {
 			w.violate(ruleOneTask, t.s.id, fmt.Sprintf("task %s comes to be while %s is %s", t.arn[len(t.arn)-8:], o.arn[len(o.arn)-8:], o.status))
 		}
 	}
-	if l := j.lease(t.s.id); l == nil || l.AttemptID() != t.launch.AttemptID {
+	l := j.lease(t.s.id)
+	if l == nil || l.AttemptID() != t.launch.AttemptID {
 		w.violate(ruleUnseen, t.s.id, "a task comes to be that no lease names")
+		return
 	}
+	if n := j.life(*l).failed; n >= j.budget(t.s.outpost, slices.Max) {
+		w.violate(ruleBudget, t.s.id, fmt.Sprintf("a task comes to be after %d failed", n))
+	}
+}
+
+// budget is how many failures a session has, by the strictest or the most generous of all configurations.
+func (j *judge) budget(outpost string, pick func([]int) int) int {
+	var all []int
+	for _, c := range j.w.plan.everyConfig() {
+		if c.ID == outpost {
+			all = append(all, c.MaxFailures)
+		}
+	}
+	return pick(all)
+}
+
+// maxAge is how old a session may become, likewise.
+func (j *judge) maxAge(outpost string, pick func([]time.Duration) time.Duration) time.Duration {
+	var all []time.Duration
+	for _, c := range j.w.plan.everyConfig() {
+		if c.ID == outpost {
+			all = append(all, c.MaxAge)
+		}
+	}
+	return pick(all)
 }
 
 // stops sees every StopTask that is sent.
 func (j *judge) stops(t *task, why string) {
 	w, s := j.w, t.s
 	l := j.lease(s.id)
-	healthy := t.serving && s.server == t && s.status == session.StatusRunning && w.now-s.since > 2*time.Minute && w.fleet.ours(s) && w.now-s.broken > 10*time.Minute
-	if healthy && l != nil && l.AttemptID() == t.launch.AttemptID && w.time().Before(l.Deadline) {
+	switch {
+	case t.desired == stopped || t.status == stopped:
+	case l == nil || l.AttemptID() != t.launch.AttemptID:
+		// Two sweeps a minute apart must have seen it, but whoever launched it stops it at once when it finds that somebody else went on.
+		if unnamed := w.now - max(j.renamed[s.id], t.created); unnamed < time.Minute && t.by != w.current.inv {
+			w.violate(ruleEvidence, s.id, fmt.Sprintf("a task that no lease names for %s is told to stop: %s", unnamed, why))
+		}
+	case j.old(*l) || s.finished() || w.now-max(s.broken, s.saidNo, s.lied) < 10*time.Minute || !w.fleet.ours(s):
+	case t.serving && s.server == t && s.status == session.StatusRunning && w.now-s.since > 2*time.Minute:
 		w.violate(ruleEvidence, s.id, "a healthy worker is told to stop: "+why)
+	case !t.serving && t.status == running && w.now-t.created < session.ConnectLimit:
+		w.violate(ruleEvidence, s.id, "a worker that has still time to connect is told to stop: "+why)
 	}
+}
+
+// old says whether a lease's session has reached its maximum age.
+func (j *judge) old(l session.Lease) bool {
+	began := j.life(l).launched
+	return began > 0 && j.w.now-began >= j.maxAge(l.OutpostID, slices.Min)
 }
 
 // stopped sees every task that has stopped.
 func (j *judge) stopped(t *task) {
-	if l := j.lease(t.s.id); l != nil && l.AttemptID() == t.launch.AttemptID && t.exit.Verdict == session.Interrupted {
+	l := j.lease(t.s.id)
+	if l == nil || l.AttemptID() != t.launch.AttemptID {
+		return
+	}
+	switch t.exit.Verdict {
+	case session.Interrupted:
 		j.life(*l).interrupted++
+	case session.Failed:
+		j.life(*l).failed++
 	}
 }
 
@@ -183,12 +321,12 @@ func (j *judge) released(s *devin) {
 func (j *judge) lapsed(s *devin) {
 	w := j.w
 	l := j.lease(s.id)
-	if l == nil || l.State == session.Reserved || l.State == session.Stopping || j.unsteady() || w.settings(s.outpost) == nil || s.finished() || w.now-s.lastBlip < 5*time.Minute {
+	if l == nil || l.State == session.Reserved || l.Outcome != session.Undecided || j.unsteady() || w.settings(s.outpost) == nil || s.finished() || w.now-s.lastBlip < 5*time.Minute {
 		return
 	}
 	alive := false
 	for _, t := range w.cluster.of(s.id) {
-		alive = alive || t.live() && t.desired == running && t.created < s.granted+claimLife/2
+		alive = alive || t.live() && t.created < s.granted+claimLife/2
 	}
 	looked := 0
 	for i := len(j.sweeps) - 1; i >= 0 && j.sweeps[i].from >= s.granted+claimLife/2; i-- {
@@ -206,6 +344,13 @@ func (j *judge) ended(to session.Lease) {
 	w := j.w
 	s := w.fleet.byID[to.SessionID]
 	w.ends[string(to.Outcome)]++
+	switch to.Outcome {
+	case session.GaveUp, session.Refused: // not again for 1, 5, then 30 minutes
+		s.banned = w.now + []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute}[min(s.gaveUps, 2)]
+		s.gaveUps++
+	case session.Completed, session.Suspended:
+		s.gaveUps = 0
+	}
 	if to.Outcome == session.Undecided {
 		w.violate(ruleTruth, s.id, "the lease ends without an outcome")
 	}
@@ -242,33 +387,29 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 			return ", and the session is " + s.status
 		}
 	case session.Suspended:
-		flashed := w.now < s.flash+20*time.Second && s.server == nil // one read is enough when no worker is left: the session is taken anew at once
+		flashed := w.now < s.flash+20*time.Second && s.server == nil                                                // one read is enough when no worker is left: the session is taken anew at once
 		inAttempt := !to.LaunchUntil.IsZero() && epoch.Add(s.over).After(to.LaunchUntil.Add(-session.LaunchWindow)) // and it may wake in the moment of the write
 		slept := recently(s.over) || inAttempt
-		if !s.finished() && !slept && !blind && !flashed {
+		toldOver := s.status == session.StatusTerminated && s.queued && w.now-s.over > time.Minute && !w.current.inv.faulted // else it may have been read before
+		if toldOver || !s.finished() && !slept && !blind && !flashed {
 			return ", and the session is " + s.status
 		}
 	case session.Lost:
-		if w.fleet.ours(s) && s.granted-s.asked < 2*time.Second && !blind && !recently(s.broken) {
+		if w.fleet.ours(s) && s.granted-s.asked < 2*time.Second && !blind && !recently(max(s.broken, s.lied)) {
 			return ", and the claim is ours"
 		}
 	case session.Refused:
-		if !s.restricted && !s.bad && !recently(s.saidNo) {
+		if !s.restricted && !recently(max(s.badly, s.saidNo)) {
 			return ", and nothing is wrong with the session"
 		}
 	case session.Drained:
-		if o := w.settings(s.outpost); o != nil && o.MaxSessions > 0 && len(w.plan.later) == 0 {
+		if _, drained := j.since(s.outpost, w.now-15*time.Minute); !drained {
 			return ", and the outpost is not draining"
 		}
 	case session.GaveUp:
-		budget := 100
-		for _, c := range w.plan.everyConfig() {
-			if c.ID == s.outpost {
-				budget = min(budget, c.MaxFailures)
-			}
-		}
-		l := j.life(to)
-		if spent := l.rounds - l.interrupted; spent < budget && w.time().Before(to.Deadline) {
+		l, budget := j.life(to), j.budget(s.outpost, slices.Min)
+		spent := l.rounds - l.interrupted
+		if spent < budget && !j.old(to) && (l.rounds > 0 || w.time().Sub(to.ReservedAt) < session.ClaimLimit) {
 			return fmt.Sprintf(" after %d of %d failures: %s", spent, budget, to.Reason)
 		}
 	}

@@ -1,8 +1,8 @@
 package simulate
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
@@ -84,30 +84,55 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 		}
 		wantedTasks++
 		unnamed = unnamed || l == nil || l.AttemptID() != t.launch.AttemptID
-		old = old || w.time().After(t.launch.Deadline)
+		began := j.life(w.store.leases[s.id]).launched
+		old = old || began > 0 && t.created >= began && w.now-began > j.maxAge(s.outpost, slices.Max)
 		pointless = pointless || s.finished() && w.now-s.over > 30*time.Second
 		stolen = stolen || !ours && f.live(s)
 	}
 	blind := w.settings(s.outpost) == nil
 	j.lasting(ruleOneTask, s, "two tasks live", wantedTasks > 1, false, 4, 3*time.Minute, tellTasks)
 	j.lasting(ruleUnseen, s, "a task lives that no lease names", unnamed, false, 5, 4*time.Minute, tellTasks)
-	j.lasting(ruleAge, s, "a task lives beyond its deadline", old, false, 4, 4*time.Minute, tellTasks)
+	j.lasting(ruleAge, s, "a task lives beyond the maximum age", old, false, 4, 4*time.Minute, tellTasks)
 	j.lasting(ruleUnseen, s, "a task lives whose session wants none", pointless, blind, 8, 5*time.Minute, tellTasks)
 	j.lasting(ruleUnseen, s, "a task lives whose claim is somebody else's", stolen, blind, 7, 5*time.Minute, tellTasks)
 	j.lasting(ruleEnd, s, "a claim is ours that no lease names", ours && l == nil, blind, 14, 20*time.Minute, func() string { return "the session is " + s.status })
 
+	j.lasting(ruleBudget, s, "a lease holds a slot and no task lives", l != nil && len(live) == 0, blind || !w.calm() || w.within(w.plan.hangs, s.outpost) || j.quiet(s.outpost), 10, 15*time.Minute,
+		func() string { return fmt.Sprintf("it is %s: %s", l.State, l.Reason) })
+
 	if w.opts.day != nil {
 		return // it is measured
 	}
-	o := w.settings(s.outpost)
-	waits := s.queued && !f.live(s) && !s.finished() && j.wanted(s) && l == nil && w.store.used[s.outpost] < o.MaxSessions
-	if waits {
-		had := w.store.leases[s.id]
-		c, err := w.store.memory.Counter(context.Background(), s.outpost)
-		waits = err == nil && !c.Draining && !w.time().Before(had.NotBefore)
+	j.pickup(s, l)
+}
+
+// waiting is for how long a session has waited beside a free slot, without the times in which something excuses it.
+type waiting struct{ last, sum time.Duration }
+
+// pickup judges how long a session that may be taken waits beside a free slot.
+func (j *judge) pickup(s *devin, l *session.Lease) {
+	w := j.w
+	o, c := w.settings(s.outpost), w.store.counter(s.outpost)
+	if l != nil || !s.queued || w.fleet.live(s) || s.finished() || !j.wanted(s) || c.SlotsUsed >= o.MaxSessions || c.Draining || w.now < s.banned {
+		delete(j.waits, s)
+		return
 	}
-	j.lasting(rulePickup, s, "it waits beside a free slot", waits, waits && (!w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-w.lastFault < time.Minute || j.heldBack(s.outpost)), 0, w.plan.pickup(),
-		func() string { return fmt.Sprintf("%d of %d slots used", w.store.used[s.outpost], o.MaxSessions) })
+	so, known := j.waits[s]
+	if known && !j.excused(s) {
+		so.sum += w.now - so.last
+	}
+	so.last = w.now
+	j.waits[s] = so
+	if so.sum >= w.plan.pickup() {
+		w.violate(rulePickup, s.id, fmt.Sprintf("it waits beside a free slot for %s without an excuse: %d of %d slots used", so.sum, c.SlotsUsed, o.MaxSessions))
+	}
+}
+
+// excused says whether something happens, or happened within the last minute, that may keep the session waiting.
+func (j *judge) excused(s *devin) bool {
+	w := j.w
+	fault := max(w.faultAt[s.id], w.faultAt[s.outpost], w.faultAt[""])
+	return !w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-fault < time.Minute || j.quiet(s.outpost) || j.held(s.outpost)
 }
 
 // pickup is five minutes, and the time between two looks; twice that when more than one function never runs.
@@ -118,10 +143,20 @@ func (p plan) pickup() time.Duration {
 	return 5*time.Minute + 30*time.Second
 }
 
-// heldBack says whether any capacity choice of the outpost takes no new sessions, or the fleet API wants to be left alone.
-func (j *judge) heldBack(outpost string) bool {
-	h, err := j.w.store.memory.Health(context.Background(), outpost)
-	return err == nil && (len(h.Breakers) > 0 || h.QuietUntil.After(j.w.time()))
+// quiet says whether the fleet API has asked to be left alone for the outpost.
+func (j *judge) quiet(outpost string) bool { return j.w.now < j.w.fleet.quiet[outpost] }
+
+// held says whether every capacity choice of the outpost has a bad image, or had one so lately that its breaker may still be open.
+func (j *judge) held(outpost string) bool {
+	w := j.w
+	for _, c := range w.settings(outpost).Capacity {
+		if !slices.ContainsFunc(w.plan.images, func(o window) bool {
+			return (o.what == c.Name || o.what == outpost) && w.now >= o.from && w.now < o.to+time.Hour
+		}) {
+			return false
+		}
+	}
+	return true
 }
 
 // unsettled says what has not settled when the time was up.
@@ -139,7 +174,7 @@ func (j *judge) unsettled() {
 			continue
 		}
 		w.violate(ruleSettles, s.id, fmt.Sprintf("the session is %s, claimed by %q; the lease is %s (%s: %s); %d tasks live; %d slots used", s.status, s.holder, l.State, l.Outcome,
-			l.Reason, len(live), w.store.used[s.outpost]))
+			l.Reason, len(live), w.store.counter(s.outpost).SlotsUsed))
 		return
 	}
 	w.violate(ruleSettles, "", "the time was up")

@@ -244,7 +244,7 @@ func (w *world) start() {
 			for _, o := range w.plan.config {
 				_ = w.store.memory.SetDraining(context.Background(), o.ID, o.ID == c.drains)
 			}
-			w.judge.deployed()
+			w.judge.deploys(c.drains)
 		})
 	}
 	w.at(w.plan.calmAfter, func() {

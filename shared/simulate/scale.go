@@ -218,7 +218,7 @@ func (d *day) minute() {
 			m.Tasks++
 		}
 	}
-	for _, n := range w.store.used {
+	for _, n := range w.store.held {
 		m.Slots += n
 	}
 	for s, verbs := range w.calls {

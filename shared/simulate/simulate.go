@@ -89,14 +89,14 @@ type world struct {
 	judge   *judge
 
 	cleanSweeps int
-	lastFault   time.Duration // in a call
+	faultAt     map[string]time.Duration // by session or outpost: when a call for it last met a fault; "" = one for no one in particular
 	violations  []Violation
 	transcript  []string
 }
 
 // Run simulates one world, from its first session to the moment when everything has settled.
 func Run(opts Options) Report {
-	w := &world{opts: opts, actors: map[*actor]bool{}, faults: map[Fault]int{}, calls: map[service]map[string]int{}, runs: map[string]int{}, ends: map[string]int{}}
+	w := &world{opts: opts, actors: map[*actor]bool{}, faults: map[Fault]int{}, calls: map[service]map[string]int{}, runs: map[string]int{}, ends: map[string]int{}, faultAt: map[string]time.Duration{"": -time.Hour}}
 	w.rng = rand.New(rand.NewPCG(opts.Seed, 0x5e55105))
 	for _, s := range services {
 		w.calls[s] = map[string]int{}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
@@ -18,7 +17,6 @@ type store struct {
 	memory lease.Memory
 	leases map[string]session.Lease // what memory holds, to be read without cost
 	held   map[string]int           // active leases, by outpost
-	used   map[string]int           // the slot counter, by outpost
 	index  map[string][]string      // by outpost: the sessions that the index may show, in order
 	listed map[string]bool          // whether a session stands there
 	before map[string]shownUntil    // what the index still shows
@@ -31,7 +29,7 @@ type shownUntil struct {
 }
 
 func newStore(w *world) *store {
-	return &store{w: w, leases: map[string]session.Lease{}, held: map[string]int{}, used: map[string]int{}, before: map[string]shownUntil{}, index: map[string][]string{}, listed: map[string]bool{}}
+	return &store{w: w, leases: map[string]session.Lease{}, held: map[string]int{}, before: map[string]shownUntil{}, index: map[string][]string{}, listed: map[string]bool{}}
 }
 
 // Get implements lease.Store.
@@ -45,6 +43,12 @@ func (s *store) Get(_ context.Context, id string) (l *session.Lease, err error) 
 		return nil, fmt.Errorf("read lease of session %s: %w", id, err)
 	}
 	return l, nil
+}
+
+// counter is the slot counter as it stands in the table.
+func (s *store) counter(outpost string) lease.Counter {
+	c, _ := s.memory.Counter(context.Background(), outpost) // memory answers no error
+	return c
 }
 
 // write makes one fenced write.
@@ -70,7 +74,6 @@ func (s *store) Reserve(ctx context.Context, to session.Lease, max int) error {
 		err := s.memory.Reserve(ctx, to, max)
 		if err == nil && s.leases[to.SessionID].Rev != to.Rev {
 			s.held[to.OutpostID]++
-			s.used[to.OutpostID]++
 			s.w.judge.reserved(to, max)
 		}
 		return err
@@ -88,7 +91,6 @@ func (s *store) End(ctx context.Context, to session.Lease) error {
 		err := s.memory.End(ctx, to)
 		if err == nil && s.leases[to.SessionID].Rev != to.Rev {
 			s.held[to.OutpostID]--
-			s.used[to.OutpostID]--
 			s.w.judge.ended(to)
 		}
 		return err
@@ -120,9 +122,7 @@ func (s *store) wrote(to session.Lease) {
 	if w.opts.Trace != "" {
 		w.note(id, "lease %d %s%s attempt %d failures %d%s", to.Rev, to.State, paren(string(to.Outcome)), to.Attempt, to.Failures, colon(to.Reason))
 	}
-	if strings.Contains(to.Ciphertext+to.Reason, "connect-token") {
-		w.violate(ruleToken, id, "the lease holds a connect token in the clear")
-	}
+	w.judge.clear(id, "the lease", to.Ciphertext, to.Reason, to.GatewayURL, to.RemoteSHA, to.TaskARN, to.Capacity)
 	w.judge.wrote(old, to)
 }
 
@@ -143,7 +143,7 @@ func colon(s string) string {
 // Active implements lease.Store.
 func (s *store) Active(_ context.Context, outpostID string, visit func(session.Lease) error) error {
 	list := make([]session.Lease, 0, s.held[outpostID]+2)
-	err := s.w.call(table, "Query", "", time.Time{}, func() {
+	err := s.w.call(table, "Query", outpostID, time.Time{}, func() {
 		rows := s.index[outpostID]
 		keep := rows[:0]
 		for _, id := range rows {
@@ -180,21 +180,20 @@ func (s *store) Active(_ context.Context, outpostID string, visit func(session.L
 
 // Counter implements lease.Store.
 func (s *store) Counter(ctx context.Context, id string) (c lease.Counter, err error) {
-	err = s.w.instant(table, "GetItem", func() { c, _ = s.memory.Counter(ctx, id) })
+	err = s.w.instant(table, "GetItem", id, func() { c, _ = s.memory.Counter(ctx, id) })
 	return c, err
 }
 
 // SetDraining implements lease.Store.
 func (s *store) SetDraining(ctx context.Context, id string, draining bool) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.SetDraining(ctx, id, draining) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.SetDraining(ctx, id, draining) })
 }
 
 // CorrectSlots implements lease.Store.
 func (s *store) CorrectSlots(ctx context.Context, id string, from, to int) error {
 	refused := error(nil)
-	err := s.w.call(table, "UpdateItem", "", time.Time{}, func() {
+	err := s.w.call(table, "UpdateItem", id, time.Time{}, func() {
 		if refused = s.memory.CorrectSlots(ctx, id, from, to); refused == nil {
-			s.used[id] = to
 			s.w.judge.corrected(id, from, to)
 		}
 	})
@@ -214,8 +213,8 @@ func (s *store) Noted(ctx context.Context) (ids []string, err error) {
 
 // Health implements lease.Store.
 func (s *store) Health(ctx context.Context, id string) (h lease.Health, err error) {
-	err = s.w.instant(table, "GetItem", func() { h, _ = s.memory.Health(ctx, id) })
-	if h.QuietUntil.After(s.w.time()) { // it may not call the fleet API, and so is as good as met by an outage
+	err = s.w.instant(table, "GetItem", id, func() { h, _ = s.memory.Health(ctx, id) })
+	if s.w.judge.quiet(id) { // it may not call the fleet API, and so is as good as met by an outage
 		s.w.current.inv.faulted = true
 	}
 	return h, err
@@ -223,36 +222,36 @@ func (s *store) Health(ctx context.Context, id string) (h lease.Health, err erro
 
 // Polled implements lease.Store.
 func (s *store) Polled(ctx context.Context, id string, at, waiting time.Time) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Polled(ctx, id, at, waiting) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.Polled(ctx, id, at, waiting) })
 }
 
 // Beat implements lease.Store.
 func (s *store) Beat(ctx context.Context, id string, at time.Time) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Beat(ctx, id, at) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.Beat(ctx, id, at) })
 }
 
 // Quiet implements lease.Store.
 func (s *store) Quiet(ctx context.Context, id string, until time.Time) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Quiet(ctx, id, until) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.Quiet(ctx, id, until) })
 }
 
 // Swept implements lease.Store.
 func (s *store) Swept(ctx context.Context, id string, m lease.Memo) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Swept(ctx, id, m) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.Swept(ctx, id, m) })
 }
 
 // Trip implements lease.Store.
 func (s *store) Trip(ctx context.Context, id, choice string, b lease.Breaker) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Trip(ctx, id, choice, b) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.Trip(ctx, id, choice, b) })
 }
 
 // Probe implements lease.Store.
 func (s *store) Probe(ctx context.Context, id, choice string, seen lease.Breaker, until time.Time) (err error) {
-	failed := s.w.call(table, "UpdateItem", "", time.Time{}, func() { err = s.memory.Probe(ctx, id, choice, seen, until) })
+	failed := s.w.call(table, "UpdateItem", id, time.Time{}, func() { err = s.memory.Probe(ctx, id, choice, seen, until) })
 	return errors.Join(failed, err)
 }
 
 // Heal implements lease.Store.
 func (s *store) Heal(ctx context.Context, id, choice string) error {
-	return s.w.call(table, "UpdateItem", "", time.Time{}, func() { _ = s.memory.Heal(ctx, id, choice) })
+	return s.w.call(table, "UpdateItem", id, time.Time{}, func() { _ = s.memory.Heal(ctx, id, choice) })
 }

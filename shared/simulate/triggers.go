@@ -92,7 +92,7 @@ func (q *queue) Send(_ context.Context, list []events.Offer) error {
 	if len(list) == 0 {
 		return nil
 	}
-	err := q.w.call(queueAPI, "SendMessageBatch", "", time.Time{}, func() {
+	err := q.w.call(queueAPI, "SendMessageBatch", list[0].OutpostID, time.Time{}, func() {
 		for _, o := range list {
 			body, err := json.Marshal(o)
 			if err != nil {

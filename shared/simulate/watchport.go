@@ -26,8 +26,8 @@ func (f *fleet) changed(s *devin) {
 // Watch implements functions.Watcher. A stream lasts some seconds here: how long a caller wants to watch is told in the machine's time, which does not pass.
 func (p watchPort) Watch(_ context.Context, outpost, cursor string, handle func(outposts.Event) error) (string, error) {
 	w, f := p.w, p.w.fleet
-	if err := w.call(fleetAPI, "watch", "", time.Time{}, func() {}); err != nil {
-		return cursor, p.w.apiError("watch "+outpost, "", err)
+	if err := w.call(fleetAPI, "watch", outpost, time.Time{}, func() {}); err != nil {
+		return cursor, p.w.apiError("watch "+outpost, "", outpost, err)
 	}
 	at, err := strconv.Atoi(cursor)
 	if err != nil {

@@ -74,7 +74,7 @@ func (c *cluster) connect(t *task) {
 	case s.server != nil:
 		w.violate(ruleOneWorker, s.id, "a second worker connects while the first one serves")
 	}
-	s.server, s.since, t.serving = t, w.now, true
+	s.server, s.since, t.serving, t.began = t, w.now, true, w.now
 	w.note(s.id, "the worker serves, %s to go", s.left)
 	w.fleet.set(s, session.StatusRunning)
 	w.after(s.left, func() {
@@ -90,7 +90,7 @@ func (c *cluster) leave(t *task) {
 	if !t.serving {
 		return
 	}
-	t.serving = false
+	t.serving, t.left = false, c.w.now
 	if t.s.server == t {
 		c.w.fleet.settle(t.s)
 		t.s.server = nil
