@@ -15,6 +15,8 @@ const (
 	FailsAfter  Fault = "fails_after"  // the call takes effect, and fails
 	LandsLate   Fault = "lands_late"   // the call times out, and takes effect seconds to minutes after its caller gave up
 	Throttled   Fault = "throttled"    // the service asks to slow down
+	Conflicts   Fault = "conflicts"    // a write to the table meets another's transaction, again and again, and had no effect
+	Panics      Fault = "panics"       // the code panics in the middle of a message's work
 	StallBefore Fault = "stall_before" // the function stands still for up to minutes, then the call is made
 	StallAfter  Fault = "stall_after"  // the call takes effect, then the function stands still
 	CrashBefore Fault = "crash_before" // the function is gone before the call
@@ -35,11 +37,12 @@ const (
 	EventLate       Fault = "event_late"       // a task event comes late, and so out of order
 	IndexLags       Fault = "index_lags"       // the index of active leases shows what was true up to 45 seconds ago
 	ListLags        Fault = "list_lags"        // a new task is not listed for up to 25 seconds
-	TaskMissing     Fault = "task_missing"     // a new task is listed and described as MISSING
+	TaskMissing     Fault = "task_missing"     // a new task, or one that runs, is not listed and described as MISSING
 	RivalClaims     Fault = "rival_claims"     // another acceptor is first
 	ClaimStolen     Fault = "claim_stolen"     // another acceptor takes a claim that is ours
 	StatusFlash     Fault = "status_flash"     // a running session reads suspended for seconds
 	EntryBlip       Fault = "entry_blip"       // an entry reads 404 for seconds
+	EntryLies       Fault = "entry_lies"       // an entry reads terminated for a moment, or somebody else's for seconds, or one renewal is told that it is
 	SessionChanged  Fault = "session_changed"  // a person ends a session or puts it to sleep, at any moment
 	BadClaim        Fault = "bad_claim"        // a claim's answer lacks something, or is for another session
 	Redeployed      Fault = "redeployed"       // the configuration changes under running sessions
@@ -50,13 +53,13 @@ const (
 )
 
 // Faults are all of them.
-var Faults = []Fault{FailsBefore, FailsAfter, LandsLate, Throttled, StallBefore, StallAfter, CrashBefore, CrashAfter, Outage, Broken, CapacityGone, BadImage,
+var Faults = []Fault{FailsBefore, FailsAfter, LandsLate, Throttled, Conflicts, Panics, StallBefore, StallAfter, CrashBefore, CrashAfter, Outage, Broken, CapacityGone, BadImage,
 	NeverStarts, WorkerDies, WorkerMute, MessageLost, MessageDoubled, MessageLate, EventLost, EventDoubled, EventLate, IndexLags, ListLags, TaskMissing, RivalClaims,
-	ClaimStolen, StatusFlash, EntryBlip, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, Hangs, StreamSilent}
+	ClaimStolen, StatusFlash, EntryBlip, EntryLies, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, Hangs, StreamSilent}
 
 // callFaults are those of one call, and gone those after which the function does nothing any more, or not for minutes.
 var (
-	callFaults = Faults[:8]
+	callFaults = Faults[:10]
 	gone       = []Fault{StallBefore, StallAfter, CrashBefore, CrashAfter}
 )
 
@@ -87,6 +90,7 @@ var (
 	errFailed    = errors.New("simulated: the service failed")
 	errTimeout   = errors.New("simulated: no answer in time")
 	errThrottled = errors.New("simulated: too many requests")
+	errConflict  = errors.New("simulated: another transaction is under way")
 )
 
 // inject counts a fault and says whether it is on: chance of p, while faults are on and this one is not masked.
@@ -98,14 +102,18 @@ func (w *world) inject(f Fault, p float64) bool {
 	return true
 }
 
-// drawn is the fault that meets the next call; empty = none.
-func (w *world) drawn() Fault {
+// bug is what the code panics with when it has one.
+type bug struct{}
+
+// drawn is the fault that meets a call; empty = none.
+func (w *world) drawn(s service, verb string) Fault {
 	p := w.plan.callFaults
 	if w.faultsOff || p <= 0 || w.rng.Float64() >= p {
 		return ""
 	}
 	f := w.plan.mix[w.rng.IntN(len(w.plan.mix))]
-	if slices.Contains(w.opts.Without, f) {
+	cannot := f == Conflicts && (s != table || verb == "GetItem" || verb == "Query") || f == Panics && w.current.inv.function != "claim"
+	if cannot || slices.Contains(w.opts.Without, f) {
 		return ""
 	}
 	w.faults[f]++
@@ -131,7 +139,7 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 		return errDown
 	}
 	latency := w.latency(s, verb)
-	f := w.drawn()
+	f := w.drawn(s, verb)
 	if f == "" {
 		a.sleep(latency)
 		land()
@@ -149,6 +157,11 @@ func (w *world) call(s service, verb, id string, notAfter time.Time, effect func
 	case Throttled:
 		a.sleep(latency)
 		return errThrottled
+	case Conflicts:
+		a.sleep(latency)
+		return errConflict
+	case Panics:
+		panic(bug{})
 	case FailsAfter:
 		a.sleep(latency)
 		land()
@@ -229,6 +242,11 @@ func (w *world) within(list []window, what string) bool {
 		}
 	}
 	return false
+}
+
+// lately says whether it does not work now, or did not a while ago.
+func (w *world) lately(list []window, what string, ago time.Duration) bool {
+	return slices.ContainsFunc(list, func(o window) bool { return o.what == what && w.now >= o.from && w.now < o.to+ago })
 }
 
 // down says whether a service answers nothing now.

@@ -41,6 +41,8 @@ type devin struct {
 	token   string        // the last connect token
 	taken   bool          // it was claimed by us once
 
+	lie                        string        // what reads say falsely: over, stolen
+	denials                    int           // how many renewals are told falsely that the claim is somebody else's
 	flash, blip, stolen, freed time.Duration // until when it reads wrong; when it was stolen; when a release took our claim
 	waking                     bool          // it will come back
 	bad                        bool          // some of its claims are answered badly
@@ -54,6 +56,7 @@ type devin struct {
 	byLate                     bool          // that release took effect after its caller gave up
 	freedBy                    *invocation   // whose release it was
 	gaveUps                    int           // how often in a row it was given up or refused
+	given                      time.Duration // when we last gave it back
 	banned                     time.Duration // until when it is not to be taken for that
 }
 
@@ -144,6 +147,13 @@ func (f *fleet) fate(s *devin) {
 				w.note(s.id, "reads suspended for a moment")
 			}
 		})
+		at(EntryLies, w.plan.lies, func() { f.lies(s) })
+		at(TaskMissing, w.plan.taskMissing/4, func() {
+			if s.server != nil {
+				s.server.missing = w.now + w.between(time.Second, 45*time.Second)
+				w.note(s.id, "its task is missing for a moment")
+			}
+		})
 		at(EntryBlip, w.plan.blips, func() {
 			if w.now-s.lastBlip > 5*time.Minute { // two in a row would be evidence
 				s.blip, s.lastBlip = w.now+w.between(time.Second, 12*time.Second), w.now
@@ -151,6 +161,23 @@ func (f *fleet) fate(s *devin) {
 			}
 		})
 	}
+}
+
+// lies has reads or a renewal say what is not so, once in a while: two in a row would be evidence.
+func (f *fleet) lies(s *devin) {
+	w := f.w
+	if s.server == nil || !f.ours(s) || w.now-s.lied < 5*time.Minute {
+		return
+	}
+	switch w.from(0, 2) {
+	case 0:
+		s.lie, s.lied = "over", w.now+w.between(time.Second, 2*time.Second)
+	case 1:
+		s.lie, s.lied = "stolen", w.now+w.between(time.Second, 12*time.Second)
+	case 2:
+		s.denials, s.lied = 1, w.now
+	}
+	w.note(s.id, "reads as %s for a moment, and %d renewals are denied", s.lie, s.denials)
 }
 
 // live says whether the claim holds. It lapses when its deadline has passed and the session is not running; that is found out when somebody looks.

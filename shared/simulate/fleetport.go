@@ -33,6 +33,14 @@ func (f *fleet) entry(s *devin) outposts.Entry {
 	if f.w.now < s.flash && s.status == session.StatusRunning {
 		e.Status = session.StatusSuspended
 	}
+	if live && s.holder == acceptor && f.w.now < s.lied {
+		switch s.lie {
+		case "over":
+			e.Status = session.StatusTerminated
+		case "stolen":
+			e.AcceptorID = "rival"
+		}
+	}
 	return e
 }
 
@@ -141,6 +149,11 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 	switch {
 	case !f.visible(s):
 		return outposts.Claim{}, outposts.ErrNotFound
+	case f.live(s) && s.holder == who && s.denials > 0 && s.server != nil:
+		s.denials--
+		s.lied = w.now
+		w.note(s.id, "a renewal is denied")
+		return outposts.Claim{}, outposts.ErrClaimLost
 	case f.live(s) && s.holder != who:
 		return outposts.Claim{}, outposts.ErrClaimLost
 	case !f.live(s):

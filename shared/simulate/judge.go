@@ -273,7 +273,7 @@ func (j *judge) stops(t *task, why string) {
 		if unnamed := w.now - max(j.renamed[s.id], t.created); unnamed < time.Minute && t.by != w.current.inv {
 			w.violate(ruleEvidence, s.id, fmt.Sprintf("a task that no lease names for %s is told to stop: %s", unnamed, why))
 		}
-	case j.old(*l) || s.finished() || w.now-max(s.broken, s.saidNo, s.lied) < 10*time.Minute || !w.fleet.ours(s):
+	case j.old(*l) || s.finished() || w.now-max(s.broken, s.saidNo) < 10*time.Minute || !w.fleet.ours(s):
 	case t.serving && s.server == t && s.status == session.StatusRunning && w.now-s.since > 2*time.Minute:
 		w.violate(ruleEvidence, s.id, "a healthy worker is told to stop: "+why)
 	case !t.serving && t.status == running && w.now-t.created < session.ConnectLimit:
@@ -344,6 +344,7 @@ func (j *judge) ended(to session.Lease) {
 	w := j.w
 	s := w.fleet.byID[to.SessionID]
 	w.ends[string(to.Outcome)]++
+	s.given = w.now
 	switch to.Outcome {
 	case session.GaveUp, session.Refused: // not again for 1, 5, then 30 minutes
 		s.banned = w.now + []time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute}[min(s.gaveUps, 2)]
@@ -361,7 +362,7 @@ func (j *judge) ended(to session.Lease) {
 	}
 	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
 	// Excused: the claim's call took effect long after it was made, or whoever made it had not heard of our release. Such a claim is found later.
-	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided || w.now-s.saidNo < 5*time.Minute
+	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided || w.now-max(s.saidNo, s.lied) < 5*time.Minute
 	if w.fleet.ours(s) && !blind && !slow {
 		w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s and the claim is still ours", to.Outcome))
 	}
@@ -408,7 +409,10 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 		}
 	case session.GaveUp:
 		l, budget := j.life(to), j.budget(s.outpost, slices.Min)
-		spent := l.rounds - l.interrupted
+		spent := l.rounds
+		if !w.lately(w.plan.outages, string(ecsAPI), 10*time.Minute) { // else nobody could see why a task had gone
+			spent -= l.interrupted
+		}
 		if spent < budget && !j.old(to) && (l.rounds > 0 || w.time().Sub(to.ReservedAt) < session.ClaimLimit) {
 			return fmt.Sprintf(" after %d of %d failures: %s", spent, budget, to.Reason)
 		}

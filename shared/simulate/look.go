@@ -5,6 +5,9 @@ import (
 	"slices"
 	"time"
 
+	lambda "github.com/aws/aws-lambda-go/events"
+
+	"github.com/devin-outposts/devin-outposts-aws/shared/config"
 	"github.com/devin-outposts/devin-outposts-aws/shared/session"
 )
 
@@ -106,6 +109,28 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 	j.pickup(s, l)
 }
 
+// answered sees which messages of a batch claim acknowledged, the others being failures: those whose sessions are taken, or could not be taken while it worked.
+func (j *judge) answered(batch []message, out lambda.SQSEventResponse, began time.Duration) {
+	w := j.w
+	for _, m := range batch {
+		if slices.ContainsFunc(out.BatchItemFailures, func(f lambda.SQSBatchItemFailure) bool { return f.ItemIdentifier == m.id }) {
+			continue
+		}
+		s := w.fleet.byID[m.session]
+		o, c := w.settings(s.outpost), w.store.counter(s.outpost)
+		takeable := j.lease(s.id) == nil && s.queued && !w.fleet.live(s) && !s.finished() && s.shown == s.status && j.wanted(s) && c.SlotsUsed < o.MaxSessions && !c.Draining
+		before := max(s.waiting, s.given, s.banned, s.lastBlip+15*time.Second, w.store.full[s.outpost], w.fleet.quiet[s.outpost]) < began // and was so all the while
+		if takeable && before && !j.unsteady() && !j.imaged(o) {
+			w.violate(ruleOffer, s.id, "it can be taken, and its message is acknowledged")
+		}
+	}
+}
+
+// imaged says whether some capacity choice of the outpost may be shut for its bad image.
+func (j *judge) imaged(o *config.Outpost) bool {
+	return j.w.lately(j.w.plan.images, o.ID, shut) || slices.ContainsFunc(o.Capacity, func(c config.Capacity) bool { return j.w.lately(j.w.plan.images, c.Name, shut) })
+}
+
 // waiting is for how long a session has waited beside a free slot, without the times in which something excuses it.
 type waiting struct{ last, sum time.Duration }
 
@@ -132,7 +157,22 @@ func (j *judge) pickup(s *devin, l *session.Lease) {
 func (j *judge) excused(s *devin) bool {
 	w := j.w
 	fault := max(w.faultAt[s.id], w.faultAt[s.outpost], w.faultAt[""])
-	return !w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-fault < time.Minute || j.quiet(s.outpost) || j.held(s.outpost)
+	return !w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-fault < time.Minute || j.quiet(s.outpost) || j.held(s.outpost) || j.behind(s)
+}
+
+// behind says whether others are to be tried before the session while there is no capacity: each takes a free slot for a moment, in turn.
+func (j *judge) behind(s *devin) bool {
+	w, o := j.w, j.w.settings(s.outpost)
+	if slices.ContainsFunc(o.Capacity, func(c config.Capacity) bool { return !w.lately(w.plan.capacity, c.Name, time.Minute) }) {
+		return false
+	}
+	free := o.MaxSessions - w.store.counter(s.outpost).SlotsUsed
+	for other := range j.waits {
+		if other.outpost == s.outpost && max(other.created, other.given) < max(s.created, s.given) {
+			free--
+		}
+	}
+	return free <= 0
 }
 
 // pickup is five minutes, and the time between two looks; twice that when more than one function never runs.
@@ -146,13 +186,14 @@ func (p plan) pickup() time.Duration {
 // quiet says whether the fleet API has asked to be left alone for the outpost.
 func (j *judge) quiet(outpost string) bool { return j.w.now < j.w.fleet.quiet[outpost] }
 
+// shut is how long after its last bad image a capacity choice may take no new sessions: a slow start of the last task, the breaker, and a probe that is slow, too.
+const shut = 90 * time.Minute
+
 // held says whether every capacity choice of the outpost has a bad image, or had one so lately that its breaker may still be open.
 func (j *judge) held(outpost string) bool {
 	w := j.w
 	for _, c := range w.settings(outpost).Capacity {
-		if !slices.ContainsFunc(w.plan.images, func(o window) bool {
-			return (o.what == c.Name || o.what == outpost) && w.now >= o.from && w.now < o.to+time.Hour
-		}) {
+		if !w.lately(w.plan.images, c.Name, shut) && !w.lately(w.plan.images, outpost, shut) {
 			return false
 		}
 	}

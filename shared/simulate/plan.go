@@ -43,7 +43,7 @@ type plan struct {
 	indexLags, listLags, taskMissing              float64
 	rivals, steals, flashes, blips, changes       float64 // chance for a session
 	neverStarts, workerMute, workerDies, badClaim float64 // chance for a task, or a session
-	doubled, foreignStops, silent                 float64
+	doubled, foreignStops, silent, lies           float64
 	tokenRefused                                  bool // the fleet API is down in that it refuses the account token
 	watched                                       bool // the fleet API offers a stream
 }
@@ -143,7 +143,7 @@ func (p *plan) unkind(l *loop, rate float64) {
 	}
 	p.neverStarts, p.workerMute, p.workerDies, p.badClaim = some(), some(), some()*2, some()
 	p.indexLags, p.listLags, p.taskMissing = some()*4, some()*4, some()*4
-	p.doubled, p.foreignStops, p.silent = some(), some()/2, some()*3
+	p.doubled, p.foreignStops, p.silent, p.lies = some(), some()/2, some()*3, some()*2
 }
 
 func (p *plan) messages(l *loop, rate float64) {
@@ -166,7 +166,12 @@ func (p *plan) vanish(l *loop) {
 		p.broken = append(p.broken, span([]string{"poll", "claim", "observe", "sweep"}[l.from(0, 3)]))
 	}
 	if l.chance(0.5) {
-		p.capacity = append(p.capacity, span([]string{"spot", "fargate"}[l.from(0, 1)]))
+		o := span([]string{"spot", "fargate"}[l.from(0, 1)])
+		if l.chance(0.2) { // for hours
+			o.to = o.from + l.between(time.Hour, 3*time.Hour)
+			p.calmAfter = max(p.calmAfter, o.to)
+		}
+		p.capacity = append(p.capacity, o)
 	}
 	if l.chance(0.3) {
 		p.hangs = append(p.hangs, span(p.config[l.from(0, len(p.config)-1)].ID))

@@ -18,6 +18,7 @@ const (
 	ruleTruth     Rule = "the outcome of a lease says what happened"
 	rulePickup    Rule = "a claimable session is claimed within five minutes while a slot is free and the services answer"
 	ruleBudget    Rule = "a dead worker is replaced within the session's budget"
+	ruleOffer     Rule = "an offer is done when its session is taken or cannot be taken"
 	ruleExpiry    Rule = "a lease that has ended is deleted in time, and no other ever"
 	ruleToken     Rule = "no token stands anywhere in the clear"
 	ruleEvidence  Rule = "no worker is stopped on the evidence of one read"

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	lambda "github.com/aws/aws-lambda-go/events"
+
 	"github.com/devin-outposts/devin-outposts-aws/functions"
 	"github.com/devin-outposts/devin-outposts-aws/shared/config"
 	"github.com/devin-outposts/devin-outposts-aws/shared/lease"
@@ -82,6 +84,7 @@ type world struct {
 
 	config  []config.Outpost
 	kit     functions.Kit
+	claim   func(context.Context, lambda.SQSEvent) (lambda.SQSEventResponse, error) // the function; tests put faulty ones in its place
 	fleet   *fleet
 	cluster *cluster
 	store   *store
@@ -111,7 +114,7 @@ func Run(opts Options) Report {
 	if opts.day != nil {
 		opts.day.w = w
 	}
-	w.kit = w.newKit()
+	w.kit, w.claim = w.newKit(), w.claimBatch
 	if opts.wrap != nil {
 		w.kit = opts.wrap(w, w.kit)
 	}
@@ -141,7 +144,7 @@ func (w *world) newKit() functions.Kit {
 		Jitter:     w.rng.Float64,
 		NewID:      func() string { return fmt.Sprintf("%08x%04x", w.rng.Uint32(), w.serial&0xffff) },
 		FanOut:     w.fanOut,
-		Log:        slog.New(slog.DiscardHandler),
+		Log:        slog.New(logs{w}),
 	}
 	if w.plan.watched {
 		k.Watcher = func(config.Outpost) functions.Watcher { return watchPort{w} }
@@ -185,5 +188,29 @@ func clockText(d time.Duration) string {
 	d = d.Round(time.Millisecond)
 	return fmt.Sprintf("%02d:%02d:%06.3f", int(d.Hours()), int(d.Minutes())%60, (d % time.Minute).Seconds())
 }
+
+// logs looks for tokens in what is logged.
+type logs struct{ w *world }
+
+// Enabled implements [slog.Handler].
+func (logs) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelInfo }
+
+// Handle implements [slog.Handler].
+func (l logs) Handle(_ context.Context, r slog.Record) error {
+	l.w.judge.clear("", "the log", r.Message)
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Value.Kind() == slog.KindString {
+			l.w.judge.clear("", "the log", a.Value.String())
+		}
+		return true
+	})
+	return nil
+}
+
+// WithAttrs implements [slog.Handler].
+func (l logs) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements [slog.Handler].
+func (l logs) WithGroup(string) slog.Handler { return l }
 
 var _ lease.Store = (*store)(nil)

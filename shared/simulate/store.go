@@ -17,6 +17,7 @@ type store struct {
 	memory lease.Memory
 	leases map[string]session.Lease // what memory holds, to be read without cost
 	held   map[string]int           // active leases, by outpost
+	full   map[string]time.Duration // by outpost: when a reservation last took the last slot, or found none
 	index  map[string][]string      // by outpost: the sessions that the index may show, in order
 	listed map[string]bool          // whether a session stands there
 	before map[string]shownUntil    // what the index still shows
@@ -29,7 +30,7 @@ type shownUntil struct {
 }
 
 func newStore(w *world) *store {
-	return &store{w: w, leases: map[string]session.Lease{}, held: map[string]int{}, before: map[string]shownUntil{}, index: map[string][]string{}, listed: map[string]bool{}}
+	return &store{w: w, leases: map[string]session.Lease{}, held: map[string]int{}, full: map[string]time.Duration{}, before: map[string]shownUntil{}, index: map[string][]string{}, listed: map[string]bool{}}
 }
 
 // Get implements lease.Store.
@@ -75,6 +76,9 @@ func (s *store) Reserve(ctx context.Context, to session.Lease, max int) error {
 		if err == nil && s.leases[to.SessionID].Rev != to.Rev {
 			s.held[to.OutpostID]++
 			s.w.judge.reserved(to, max)
+		}
+		if s.held[to.OutpostID] >= max {
+			s.full[to.OutpostID] = s.w.now
 		}
 		return err
 	})

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	lambda "github.com/aws/aws-lambda-go/events"
@@ -49,6 +48,10 @@ func (w *world) isBroken(function string) bool {
 	return true
 }
 
+func (w *world) claimBatch(ctx context.Context, in lambda.SQSEvent) (lambda.SQSEventResponse, error) {
+	return claim.Handler{Kit: w.kit}.Handle(ctx, in)
+}
+
 func (w *world) poll(ctx context.Context)  { _ = poll.Handler{Kit: w.kit}.Handle(ctx) }
 func (w *world) sweep(ctx context.Context) { _ = sweep.Handler{Kit: w.kit}.Handle(ctx) }
 
@@ -71,6 +74,7 @@ func (w *world) observe(id string, raw json.RawMessage, tries int) {
 // message is an offer in the queue.
 type message struct {
 	id       string
+	session  string
 	body     string
 	receives int
 }
@@ -81,7 +85,6 @@ type queue struct {
 	ready   []message
 	busy    int // invocations of claim
 	serial  int
-	dead    int // messages that came too often
 	planned bool
 }
 
@@ -110,12 +113,10 @@ func (q *queue) Send(_ context.Context, list []events.Offer) error {
 // take puts a message into the queue, if it does not go astray.
 func (q *queue) take(id, body string) {
 	w := q.w
-	if strings.Contains(body, "token") {
-		w.violate(ruleToken, id, "an offer holds a token")
-	}
+	w.judge.clear(id, "an offer", body)
 	put := func(d time.Duration) {
 		q.serial++
-		m := message{id: fmt.Sprintf("m-%d", q.serial), body: body}
+		m := message{id: fmt.Sprintf("m-%d", q.serial), session: id, body: body}
 		w.after(d, func() { q.ready = append(q.ready, m); q.pump() })
 	}
 	if w.inject(MessageLost, w.plan.messageLost) {
@@ -162,10 +163,12 @@ func (q *queue) deliver() {
 	q.busy++
 	failed := batch
 	w.invoke("claim", time.Minute, func(ctx context.Context) {
-		out, err := claim.Handler{Kit: w.kit}.Handle(ctx, in)
+		began := w.now
+		out, err := w.claim(ctx, in)
 		if err != nil {
 			return
 		}
+		w.judge.answered(batch, out, began)
 		failed = nil
 		for _, f := range out.BatchItemFailures {
 			for _, m := range batch {
@@ -180,8 +183,7 @@ func (q *queue) deliver() {
 			failed = batch
 		}
 		for _, m := range failed {
-			if m.receives >= maxReceives {
-				q.dead++
+			if m.receives >= maxReceives { // it is put aside
 				continue
 			}
 			w.after(visibility, func() { q.ready = append(q.ready, m); q.pump() })
@@ -196,8 +198,6 @@ type teller struct{ w *world }
 // Tell implements drive.Teller.
 func (t teller) Tell(_ context.Context, steps []events.StateChange) {
 	for _, s := range steps {
-		if strings.Contains(s.Reason, "connect-token") {
-			t.w.violate(ruleToken, s.SessionID, "a lifecycle event holds a connect token")
-		}
+		t.w.judge.clear(s.SessionID, "a lifecycle event", s.Reason)
 	}
 }
