@@ -97,6 +97,12 @@ func TestSuspendedIsBelievedAfterThreeReadsFifteenSecondsApart(t *testing.T) {
 	answers(t, v, session.Save{To: next(v.Lease, at+15*time.Second, func(l *session.Lease) { l.Doubt = twice })})
 	v = read(at+30*time.Second, twice)
 	answers(t, v, stopping(v.Lease, at+30*time.Second, session.Suspended, session.StoppedByUs, "the session sleeps"))
+
+	late := at + 15*time.Second + session.StaleDoubt // nobody looked for so long
+	v = read(late+1, twice)
+	answers(t, v, session.Save{To: next(v.Lease, late+1, func(l *session.Lease) {
+		l.Doubt = session.Doubt{Kind: session.SeemsSuspended, Reads: 1, At: after(late + 1)}
+	})})
 }
 
 func TestOneReadCountsOnceHoweverOftenItIsLookedAt(t *testing.T) {

@@ -42,7 +42,7 @@ func (v View) confirmed(kind DoubtKind, at time.Time) (Action, bool) {
 	if d.Kind == kind && at.Sub(d.At) < need.apart {
 		return v.unlessRenewal(kind, Wait{Until: d.At.Add(need.apart), Why: "being watched: " + need.why}), false
 	}
-	if d.Kind != kind {
+	if d.Kind != kind || at.Sub(d.At) > StaleDoubt { // nobody looked in between: what was read then says nothing of now
 		d = Doubt{Kind: kind}
 	}
 	if d.Reads++; d.Reads >= need.reads {

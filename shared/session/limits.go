@@ -16,6 +16,8 @@ const (
 	ProvenAfter = 10 * time.Minute
 	// SettleFor is how long the session's status may lag a clean exit of the remote, and SettleEvery the step of reading it again.
 	SettleFor, SettleEvery = 15 * time.Second, 3 * time.Second
+	// StaleDoubt is how old a read may be to count together with a new one. A sweep that is out of time comes back to a lease within a few minutes.
+	StaleDoubt = 10 * time.Minute
 	// OrphanAfter is how long apart two sightings of an orphan must be.
 	OrphanAfter = time.Minute
 	// KeepEnded is how long an ended lease is kept as history.

@@ -19,7 +19,8 @@
 //   - A call that its caller gave up after 10 seconds takes effect within 2 minutes or never. A new task is listed within 25 seconds, and described within
 //     another minute. So it shows before LaunchUntil + session.LateLaunch.
 //   - The index of active leases shows what was true at most 45 seconds ago. Reads by key are consistent.
-//   - A session's status follows the truth within 12 seconds. It reads suspended by mistake, or 404, for at most 12 seconds, and 404 not twice within 5 minutes.
+//   - A session's status follows the truth within 12 seconds. By mistake it reads suspended, 404 or somebody else's for at most 12 seconds, and terminated for at most 2;
+//     a task that runs is missing for at most 45. No such mistake but the first comes twice within 11 minutes.
 //   - The clocks of all functions agree. RunTask is not sent after the deadline of its context, however long the function stood still.
 //
 // # How it is judged

@@ -149,13 +149,13 @@ func (f *fleet) fate(s *devin) {
 		})
 		at(EntryLies, w.plan.lies, func() { f.lies(s) })
 		at(TaskMissing, w.plan.taskMissing/4, func() {
-			if s.server != nil {
+			if s.server != nil && w.now-s.server.missing > apart {
 				s.server.missing = w.now + w.between(time.Second, 45*time.Second)
 				w.note(s.id, "its task is missing for a moment")
 			}
 		})
 		at(EntryBlip, w.plan.blips, func() {
-			if w.now-s.lastBlip > 5*time.Minute { // two in a row would be evidence
+			if w.now-s.lastBlip > apart {
 				s.blip, s.lastBlip = w.now+w.between(time.Second, 12*time.Second), w.now
 				w.note(s.id, "reads 404 for a moment")
 			}
@@ -163,10 +163,13 @@ func (f *fleet) fate(s *devin) {
 	}
 }
 
-// lies has reads or a renewal say what is not so, once in a while: two in a row would be evidence.
+// apart is how far apart two lies about one session are at least: two in a row would be evidence.
+const apart = session.StaleDoubt + time.Minute
+
+// lies has reads or a renewal say what is not so, once in a while.
 func (f *fleet) lies(s *devin) {
 	w := f.w
-	if s.server == nil || !f.ours(s) || w.now-s.lied < 5*time.Minute {
+	if s.server == nil || !f.ours(s) || w.now-s.lied < apart {
 		return
 	}
 	switch w.from(0, 2) {

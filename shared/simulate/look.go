@@ -106,7 +106,7 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 	if w.opts.day != nil {
 		return // it is measured
 	}
-	j.pickup(s, l)
+	j.pickup(s)
 }
 
 // answered sees which messages of a batch claim acknowledged, the others being failures: those whose sessions are taken, or could not be taken while it worked.
@@ -117,28 +117,24 @@ func (j *judge) answered(batch []message, out lambda.SQSEventResponse, began tim
 			continue
 		}
 		s := w.fleet.byID[m.session]
-		o, c := w.settings(s.outpost), w.store.counter(s.outpost)
-		takeable := j.lease(s.id) == nil && s.queued && !w.fleet.live(s) && !s.finished() && s.shown == s.status && j.wanted(s) && c.SlotsUsed < o.MaxSessions && !c.Draining
+		takeable := j.takeable(s) && s.shown == s.status
 		before := max(s.waiting, s.given, s.banned, s.lastBlip+15*time.Second, w.store.full[s.outpost], w.fleet.quiet[s.outpost]) < began // and was so all the while
-		if takeable && before && !j.unsteady() && !j.imaged(o) {
+		if !takeable || !before || j.unsteady() {
+			continue
+		}
+		if _, held := j.held(s.outpost); !held {
 			w.violate(ruleOffer, s.id, "it can be taken, and its message is acknowledged")
 		}
 	}
-}
-
-// imaged says whether some capacity choice of the outpost may be shut for its bad image.
-func (j *judge) imaged(o *config.Outpost) bool {
-	return j.w.lately(j.w.plan.images, o.ID, shut) || slices.ContainsFunc(o.Capacity, func(c config.Capacity) bool { return j.w.lately(j.w.plan.images, c.Name, shut) })
 }
 
 // waiting is for how long a session has waited beside a free slot, without the times in which something excuses it.
 type waiting struct{ last, sum time.Duration }
 
 // pickup judges how long a session that may be taken waits beside a free slot.
-func (j *judge) pickup(s *devin, l *session.Lease) {
+func (j *judge) pickup(s *devin) {
 	w := j.w
-	o, c := w.settings(s.outpost), w.store.counter(s.outpost)
-	if l != nil || !s.queued || w.fleet.live(s) || s.finished() || !j.wanted(s) || c.SlotsUsed >= o.MaxSessions || c.Draining || w.now < s.banned {
+	if !j.takeable(s) {
 		delete(j.waits, s)
 		return
 	}
@@ -149,15 +145,26 @@ func (j *judge) pickup(s *devin, l *session.Lease) {
 	so.last = w.now
 	j.waits[s] = so
 	if so.sum >= w.plan.pickup() {
-		w.violate(rulePickup, s.id, fmt.Sprintf("it waits beside a free slot for %s without an excuse: %d of %d slots used", so.sum, c.SlotsUsed, o.MaxSessions))
+		w.violate(rulePickup, s.id, fmt.Sprintf("it waits beside a free slot for %s without an excuse: %d of %d slots used", so.sum, w.store.held[s.outpost], w.settings(s.outpost).MaxSessions))
 	}
+}
+
+// takeable says whether a session waits that may be taken, beside a free slot.
+func (j *judge) takeable(s *devin) bool {
+	w := j.w
+	if !s.queued || s.finished() || !j.wanted(s) || w.now < s.banned || j.lease(s.id) != nil || w.fleet.live(s) {
+		return false
+	}
+	c := w.store.counter(s.outpost)
+	return c.SlotsUsed < w.settings(s.outpost).MaxSessions && !c.Draining
 }
 
 // excused says whether something happens, or happened within the last minute, that may keep the session waiting.
 func (j *judge) excused(s *devin) bool {
 	w := j.w
 	fault := max(w.faultAt[s.id], w.faultAt[s.outpost], w.faultAt[""])
-	return !w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-fault < time.Minute || j.quiet(s.outpost) || j.held(s.outpost) || j.behind(s)
+	held, _ := j.held(s.outpost)
+	return !w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-fault < time.Minute || j.quiet(s.outpost) || held || j.behind(s)
 }
 
 // behind says whether others are to be tried before the session while there is no capacity: each takes a free slot for a moment, in turn.
@@ -186,18 +193,33 @@ func (p plan) pickup() time.Duration {
 // quiet says whether the fleet API has asked to be left alone for the outpost.
 func (j *judge) quiet(outpost string) bool { return j.w.now < j.w.fleet.quiet[outpost] }
 
-// shut is how long after its last bad image a capacity choice may take no new sessions: a slow start of the last task, the breaker, and a probe that is slow, too.
-const shut = 90 * time.Minute
+// held says whether every capacity choice of the outpost, or some choice, may be shut for a bad image.
+func (j *judge) held(outpost string) (all, some bool) {
+	all = true
+	for _, c := range j.w.settings(outpost).Capacity {
+		shut := j.shut(outpost, c.Name)
+		all, some = all && shut, some || shut
+	}
+	return all, some
+}
 
-// held says whether every capacity choice of the outpost has a bad image, or had one so lately that its breaker may still be open.
-func (j *judge) held(outpost string) bool {
+// shut says whether a capacity choice has a bad image, or had one and may not have been proven since: a slow start of the last task, the breaker, and a slow probe take
+// their time, and without capacity nothing is proven.
+func (j *judge) shut(outpost, choice string) bool {
+	const proving = 90 * time.Minute
 	w := j.w
-	for _, c := range w.settings(outpost).Capacity {
-		if !w.lately(w.plan.images, c.Name, shut) && !w.lately(w.plan.images, outpost, shut) {
+	return slices.ContainsFunc(w.plan.images, func(o window) bool {
+		if o.what != choice && o.what != outpost || w.now < o.from {
 			return false
 		}
-	}
-	return true
+		until := o.to + proving
+		for _, gone := range w.plan.capacity {
+			if gone.what == choice && gone.from < until {
+				until = max(until, gone.to+proving)
+			}
+		}
+		return w.now < until
+	})
 }
 
 // unsettled says what has not settled when the time was up.

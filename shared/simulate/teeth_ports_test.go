@@ -4,6 +4,7 @@ package simulate
 
 import (
 	"context"
+	"log/slog"
 
 	"github.com/devin-outposts/devin-outposts-aws/events"
 	"github.com/devin-outposts/devin-outposts-aws/functions"
@@ -24,20 +25,26 @@ type (
 		reserve func(s mutantStore, ctx context.Context, to session.Lease, max int) error
 		end     func(s mutantStore, ctx context.Context, to session.Lease) error
 		health  func(lease.Health) lease.Health
+		counter func(outpost string, c lease.Counter) lease.Counter
 	}
 	mutantFleet struct {
 		functions.Fleet
-		w     *world
-		shows func(outposts.Entry) outposts.Entry
-		list  func(outposts.ListQuery) bool // false = nothing is listed
+		w      *world
+		shows  func(outposts.Entry) outposts.Entry
+		list   func(outposts.ListQuery) bool // false = nothing is listed
+		claim  func(outposts.Claim) outposts.Claim
+		failed func(*world, error) error
 	}
 	mutantTasks struct {
 		functions.Tasks
 		launch func(tasks.Launch) tasks.Launch
-		stop   func(arn, why string) bool // false = it is not sent
 	}
 	plainSealer struct{ drive.Sealer }
-	deafOffers  struct{}
+	loudSealer  struct {
+		drive.Sealer
+		log *slog.Logger
+	}
+	deafOffers struct{}
 )
 
 func (s mutantStore) Save(ctx context.Context, to session.Lease) error {
@@ -69,8 +76,27 @@ func (s mutantStore) Health(ctx context.Context, id string) (lease.Health, error
 	return h, err
 }
 
+func (s mutantStore) Counter(ctx context.Context, id string) (lease.Counter, error) {
+	c, err := s.Store.Counter(ctx, id)
+	if s.counter != nil {
+		c = s.counter(id, c)
+	}
+	return c, err
+}
+
+func (f mutantFleet) Claim(ctx context.Context, id, who string) (outposts.Claim, error) {
+	c, err := f.Fleet.Claim(ctx, id, who)
+	if err == nil && f.claim != nil {
+		c = f.claim(c)
+	}
+	return c, err
+}
+
 func (f mutantFleet) Get(ctx context.Context, id string) (outposts.Entry, error) {
 	e, err := f.Fleet.Get(ctx, id)
+	if err != nil && f.failed != nil {
+		err = f.failed(f.w, err)
+	}
 	if err == nil && f.shows != nil {
 		e = f.shows(e)
 	}
@@ -97,16 +123,14 @@ func (t mutantTasks) Run(ctx context.Context, l tasks.Launch) session.Try {
 	return t.Tasks.Run(ctx, l)
 }
 
-func (t mutantTasks) Stop(ctx context.Context, arn, why string) error {
-	if t.stop != nil && !t.stop(arn, why) {
-		return nil
-	}
-	return t.Tasks.Stop(ctx, arn, why)
-}
-
 func (s plainSealer) Seal(ctx context.Context, outpost, id string, token outposts.Secret) (string, error) {
 	text, err := s.Sealer.Seal(ctx, outpost, id, token)
 	return text + token.Reveal(), err
+}
+
+func (s loudSealer) Seal(ctx context.Context, outpost, id string, token outposts.Secret) (string, error) {
+	s.log.Info("sealing", "token", token.Reveal())
+	return s.Sealer.Seal(ctx, outpost, id, token)
 }
 
 func (deafOffers) Send(context.Context, []events.Offer) error { return nil }

@@ -4,13 +4,17 @@ package simulate
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	lambda "github.com/aws/aws-lambda-go/events"
 
 	"github.com/devin-outposts/devin-outposts-aws/functions"
 	"github.com/devin-outposts/devin-outposts-aws/shared/drive"
@@ -71,6 +75,37 @@ func hasty(kind session.DoubtKind) func(session.View) session.Action {
 		}
 		return a
 	}
+}
+
+// anyLive says whether a task of the session lives.
+func anyLive(v session.View) bool {
+	for _, t := range v.Tasks.List {
+		if t.Live() {
+			return true
+		}
+	}
+	return false
+}
+
+// lateLaunches is weather in which launches take effect late, and workers die.
+func lateLaunches(p *plan) {
+	fair()(p)
+	p.callFaults, p.mix, p.workerDies = 0.15, []Fault{LandsLate}, 0.3
+	for i := range p.config {
+		p.config[i].MaxFailures = 1
+	}
+}
+
+// sighting has every sighting of a kind count as an old one.
+func sighting(prefix string) func(*world, functions.Kit) functions.Kit {
+	return stored(mutantStore{health: func(h lease.Health) lease.Health {
+		for k, at := range h.Memo.Orphans {
+			if strings.HasPrefix(k, prefix) {
+				h.Memo.Orphans[k] = at.Add(-time.Hour)
+			}
+		}
+		return h
+	}})
 }
 
 // mutants are the deliberate faults: in the core, in the driver and its ports, and in the functions.
@@ -194,20 +229,147 @@ var mutants = []mutant{
 	}})},
 	{name: "end without giving the slot back", wrap: stored(mutantStore{end: func(s mutantStore, ctx context.Context, to session.Lease) error {
 		err := s.Store.End(ctx, to)
-		if err == nil {
-			s.w.store.used[to.OutpostID]++
+		if used := s.w.store.counter(to.OutpostID).SlotsUsed; err == nil {
+			_ = s.w.store.memory.CorrectSlots(ctx, to.OutpostID, used, used+1)
 		}
 		return err
 	}})},
 	{name: "reserve beyond the maximum", wrap: stored(mutantStore{reserve: func(s mutantStore, ctx context.Context, to session.Lease, max int) error {
 		return s.Store.Reserve(ctx, to, max+1)
 	}})},
-	{name: "act on what one sweep saw", wrap: stored(mutantStore{health: func(h lease.Health) lease.Health {
-		for k, at := range h.Memo.Orphans {
-			h.Memo.Orphans[k] = at.Add(-time.Hour)
+	{name: "correct a counter that one sweep saw", wrap: sighting("slots:")},
+	{name: "reap a task that one sweep saw", next: func(v session.View) session.Action {
+		return retold(v, func(t *session.Task) {
+			if !v.Lease.Active() || t.AttemptID != v.Lease.AttemptID() {
+				t.Orphan = v.Now.Add(-time.Hour)
+			}
+		})
+	}},
+	{name: "trust one 409 of a renewal", next: hasty(session.RenewalLost)},
+	{name: "trust one read of another holder", next: hasty(session.SeemsStolen)},
+	{name: "trust one read of terminated", next: hasty(session.SeemsOver)},
+	{name: "trust one MISSING", next: hasty(session.SeemsGone)},
+	{name: "keep a doubt that a good read has settled", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if s, ok := a.(session.Save); ok && s.To.Doubt.Kind == session.NoDoubt && v.Lease != nil && v.Lease.Doubt.Kind != session.NoDoubt && s.To.State == v.Lease.State {
+			s.To.Doubt = v.Lease.Doubt
+			s.To.Doubt.At = v.Now
+			return s
 		}
-		return h
+		return a
+	}},
+	{name: "keep the day on which an ended lease is deleted", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if r, ok := a.(session.Reserve); ok && v.Lease != nil {
+			r.To.ExpiresAt = v.Lease.ExpiresAt
+			return r
+		}
+		return a
+	}},
+	{name: "forget every failure", next: func(v session.View) session.Action {
+		if in(v, session.Launching, session.Stopping) {
+			return changed(v, func(l *session.Lease) { l.Failures = 0 })
+		}
+		return session.Next(v)
+	}},
+	{name: "remember failures for ever", next: func(v session.View) session.Action {
+		if in(v, session.Running) {
+			return changed(v, func(l *session.Lease) { l.ConnectedAt = time.Time{} })
+		}
+		return session.Next(v)
+	}},
+	{name: "count each capacity choice that refuses as a failure", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if s, ok := a.(session.Save); ok && v.Try.Kind == session.Declined && s.To.State == session.Launching && s.To.Capacity != v.Lease.Capacity && s.To.NotBefore.IsZero() {
+			s.To.Failures++
+			return s
+		}
+		return a
+	}},
+	{name: "pause for an hour before each relaunch", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if s, ok := a.(session.Save); ok && s.To.State == session.Stopping && s.To.NotBefore.After(v.Lease.NotBefore) {
+			s.To.NotBefore = v.Now.Add(time.Hour)
+			return s
+		}
+		return a
+	}},
+	{name: "wait for ever for a task to start", next: func(v session.View) session.Action {
+		if in(v, session.Launching) && v.Lease.TaskARN != "" {
+			return changed(v, func(l *session.Lease) { l.LaunchUntil = v.Now })
+		}
+		return session.Next(v)
+	}},
+	{name: "call a session that is over asleep", next: func(v session.View) session.Action {
+		if in(v, session.Stopping) && v.Entry.Status == session.StatusTerminated {
+			v.Entry.Status = session.StatusSuspended
+		}
+		return session.Next(v)
+	}},
+	{name: "ban for half an hour whatever ended", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if e, ok := a.(session.End); ok {
+			e.To.NotBefore = v.Now.Add(30 * time.Minute)
+			return e
+		}
+		return a
+	}},
+	{name: "let no claim be renewed while a task stops", next: func(v session.View) session.Action {
+		a := session.Next(v)
+		if _, ok := a.(session.Claim); ok && in(v, session.Stopping) && v.Tasks.Reading == session.Present && anyLive(v) {
+			return session.Wait{Until: v.Now.Add(session.LookAgain)}
+		}
+		return a
+	}},
+	{name: "double the maximum age", next: func(v session.View) session.Action {
+		v.Terms.MaxAge *= 2
+		return session.Next(v)
+	}},
+	{name: "take a lowered maximum for a drain", wrap: func(w *world, k functions.Kit) functions.Kit {
+		return stored(mutantStore{counter: func(id string, c lease.Counter) lease.Counter {
+			if o := w.settings(id); o != nil && c.SlotsUsed > o.MaxSessions {
+				c.Draining = true
+			}
+			return c
+		}})(w, k)
+	}},
+	{name: "take sessions while the outpost drains", wrap: func(w *world, k functions.Kit) functions.Kit {
+		return stored(mutantStore{reserve: func(s mutantStore, ctx context.Context, to session.Lease, max int) error {
+			draining := s.w.store.counter(to.OutpostID).Draining
+			_ = s.w.store.memory.SetDraining(ctx, to.OutpostID, false)
+			err := s.Store.Reserve(ctx, to, max)
+			_ = s.w.store.memory.SetDraining(ctx, to.OutpostID, draining)
+			return err
+		}, counter: func(_ string, c lease.Counter) lease.Counter { c.Draining = false; return c }})(w, k)
+	}},
+	{name: "log the connect token", wrap: func(w *world, k functions.Kit) functions.Kit {
+		k.Sealer = loudSealer{k.Sealer, k.Log}
+		return k
+	}},
+	{name: "put the token into the gateway's address", wrap: fleeted(mutantFleet{claim: func(c outposts.Claim) outposts.Claim {
+		c.GatewayURL += "?token=" + c.ConnectToken.Reveal()
+		return c
 	}})},
+	{name: "acknowledge a batch after a panic", wrap: func(w *world, k functions.Kit) functions.Kit {
+		inner := w.claim
+		w.claim = func(ctx context.Context, in lambda.SQSEvent) (lambda.SQSEventResponse, error) {
+			_, err := inner(ctx, in)
+			return lambda.SQSEventResponse{}, err
+		}
+		return k
+	}},
+	{name: "leave the fleet alone for eight minutes after any failure", wrap: fleeted(mutantFleet{failed: func(w *world, err error) error {
+		if temporary := (*outposts.TemporaryError)(nil); errors.As(err, &temporary) {
+			return &outposts.RateLimitedError{RetryAfter: 8 * time.Minute}
+		}
+		return err
+	}})},
+	{name: "await a late launch for a minute only", next: func(v session.View) session.Action {
+		if in(v, session.Launching, session.Stopping) && !v.Lease.LaunchUntil.IsZero() && v.Now.After(v.Lease.LaunchUntil) {
+			return changed(v, func(l *session.Lease) { l.LaunchUntil = l.LaunchUntil.Add(-90 * time.Second) })
+		}
+		return session.Next(v)
+	}, edit: lateLaunches},
 	{name: "sweep stands in for nobody", wrap: func(w *world, k functions.Kit) functions.Kit {
 		return stored(mutantStore{health: func(h lease.Health) lease.Health {
 			h.LastPoll, h.Waiting = w.time(), time.Time{}
