@@ -47,6 +47,7 @@ func (s *sweep) readClaims(ctx context.Context) {
 	}
 	list, err := s.o.Fleet.List(ctx, outposts.ListQuery{Outpost: s.o.ID, Phase: outposts.PhaseClaimed, AcceptorID: s.AcceptorID})
 	if err != nil {
+		s.keep(func(key string) bool { return strings.HasPrefix(key, claimKey) })
 		s.Log.Warn("claims not listed", "outpost_id", s.o.ID, "error", err.Error())
 		if errors.Is(err, outposts.ErrUnauthorized) {
 			s.Metrics.Count(s.o.ID, telemetry.TokenRejected, 1)
@@ -65,6 +66,9 @@ func (s *sweep) readClaims(ctx context.Context) {
 
 // look drives every session that has a lease, a live task or a claim of ours, and answers how many leases ended.
 func (s *sweep) look(ctx context.Context) (ended int) {
+	if !s.tasks.ok {
+		s.keep(func(key string) bool { return strings.HasPrefix(key, "arn:") })
+	}
 	jobs := s.jobs()
 	skipped := make([]bool, len(jobs))
 	s.FanOut(len(jobs), sessionsAtOnce, func(i int) {
@@ -146,13 +150,27 @@ func (s *sweep) job(id string) drive.Job {
 	return j
 }
 
-// sighted answers when an earlier sweep first saw an orphan, zero if none did, and remembers it for the next.
-func (s *sweep) sighted(key string) time.Time {
-	first := s.o.Health.Memo.Orphans[key]
+// keep keeps sightings of what this sweep could not look for: a read that failed says nothing.
+func (s *sweep) keep(which func(key string) bool) {
+	for key, first := range s.o.Health.Memo.Orphans {
+		if which(key) {
+			s.remembered()[key] = first
+		}
+	}
+}
+
+// remembered are the sightings as the next sweep is to know them.
+func (s *sweep) remembered() map[string]time.Time {
 	if s.memo.Orphans == nil {
 		s.memo.Orphans = map[string]time.Time{}
 	}
-	if s.memo.Orphans[key] = first; first.IsZero() {
+	return s.memo.Orphans
+}
+
+// sighted answers when an earlier sweep first saw an orphan, zero if none did, and remembers it for the next.
+func (s *sweep) sighted(key string) time.Time {
+	first := s.o.Health.Memo.Orphans[key]
+	if s.remembered()[key] = first; first.IsZero() {
 		s.memo.Orphans[key] = s.Clock.Now().UTC()
 	}
 	return first

@@ -40,6 +40,7 @@ type task struct {
 	serving  bool          // its worker is connected and serves
 	left     time.Duration // when it went
 	began    time.Duration // when it connected; 0 = not yet
+	foreign  bool          // somebody else's RunTask
 	by       *invocation   // whose RunTask it came of
 	unbroken int           // which unbroken claim its token was issued under
 }
@@ -111,6 +112,24 @@ func (c *cluster) run(l tasks.Launch, by *invocation) session.Try {
 	w.judge.created(t)
 	c.start(t, choice)
 	return session.Try{Kind: session.Accepted, ARN: t.arn}
+}
+
+// foreign is a task that somebody starts for the session by hand. Its worker never connects.
+func (c *cluster) foreign(s *devin) {
+	w := c.w
+	if len(c.of(s.id)) == 0 { // there is none to take after
+		return
+	}
+	c.serial++
+	like := c.of(s.id)[0]
+	t := &task{arn: fmt.Sprintf("arn:aws:ecs:eu-central-1:111122223333:task/outposts/%08d", c.serial), launch: like.launch, s: s, created: w.now, status: running, desired: running,
+		version: 3, family: like.family, foreign: true}
+	t.launch.AttemptID = fmt.Sprint("by-hand-", c.serial)
+	c.tasks = append(c.tasks, t)
+	c.byOwner[s.id] = append(c.byOwner[s.id], t)
+	c.byARN[t.arn] = t
+	w.judge.opens(s)
+	w.note(s.id, "task %d is started by hand", c.serial)
 }
 
 func refusal(r awserr.Refusal) session.Try {

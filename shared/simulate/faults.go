@@ -48,6 +48,7 @@ const (
 	Redeployed      Fault = "redeployed"       // the configuration changes under running sessions
 	ScheduleDoubled Fault = "schedule_doubled" // a schedule fires twice
 	ForeignStop     Fault = "foreign_stop"     // somebody stops a task by hand
+	ForeignTask     Fault = "foreign_task"     // somebody starts a task for a session by hand, that no lease names
 	Hangs           Fault = "hangs"            // the fleet API does not answer for one outpost, for minutes to an hour
 	StreamSilent    Fault = "stream_silent"    // a watch stays open and brings nothing
 )
@@ -55,7 +56,7 @@ const (
 // Faults are all of them.
 var Faults = []Fault{FailsBefore, FailsAfter, LandsLate, Throttled, Conflicts, Panics, StallBefore, StallAfter, CrashBefore, CrashAfter, Outage, Broken, CapacityGone, BadImage,
 	NeverStarts, WorkerDies, WorkerMute, MessageLost, MessageDoubled, MessageLate, EventLost, EventDoubled, EventLate, IndexLags, ListLags, TaskMissing, RivalClaims,
-	ClaimStolen, StatusFlash, EntryBlip, EntryLies, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, Hangs, StreamSilent}
+	ClaimStolen, StatusFlash, EntryBlip, EntryLies, SessionChanged, BadClaim, Redeployed, ScheduleDoubled, ForeignStop, ForeignTask, Hangs, StreamSilent}
 
 // callFaults are those of one call, and gone those after which the function does nothing any more, or not for minutes.
 var (

@@ -147,6 +147,7 @@ func (f *fleet) fate(s *devin) {
 				w.note(s.id, "reads suspended for a moment")
 			}
 		})
+		at(ForeignTask, w.plan.foreignStops/2, func() { w.cluster.foreign(s) })
 		at(EntryLies, w.plan.lies, func() { f.lies(s) })
 		at(TaskMissing, w.plan.taskMissing/4, func() {
 			if s.server != nil && w.now-s.server.missing > apart {

@@ -226,7 +226,7 @@ func (j *judge) created(t *task) {
 	w := j.w
 	j.opens(t.s)
 	for _, o := range w.cluster.of(t.s.id) {
-		if o != t && o.live() {
+		if o != t && o.live() && !o.foreign {
 			w.violate(ruleOneTask, t.s.id, fmt.Sprintf("task %s comes to be while %s is %s", t.arn[len(t.arn)-8:], o.arn[len(o.arn)-8:], o.status))
 		}
 	}
@@ -270,7 +270,11 @@ func (j *judge) stops(t *task, why string) {
 	case t.desired == stopped || t.status == stopped:
 	case l == nil || l.AttemptID() != t.launch.AttemptID:
 		// Two sweeps a minute apart must have seen it, but whoever launched it stops it at once when it finds that somebody else went on.
-		if unnamed := w.now - max(j.renamed[s.id], t.created); unnamed < time.Minute && t.by != w.current.inv {
+		since := max(j.renamed[s.id], t.created)
+		if t.foreign {
+			since = t.created
+		}
+		if unnamed := w.now - since; unnamed < time.Minute && t.by != w.current.inv {
 			w.violate(ruleEvidence, s.id, fmt.Sprintf("a task that no lease names for %s is told to stop: %s", unnamed, why))
 		}
 	case j.old(*l) || s.finished() || w.now-max(s.broken, s.saidNo) < 10*time.Minute || !w.fleet.ours(s):
@@ -311,7 +315,7 @@ func (j *judge) released(s *devin) {
 		return
 	}
 	for _, t := range w.cluster.of(s.id) {
-		if t.live() {
+		if t.live() && !t.foreign {
 			w.violate(ruleRelease, s.id, fmt.Sprintf("released while task %s is %s", t.arn[len(t.arn)-8:], t.status))
 		}
 	}
@@ -356,7 +360,7 @@ func (j *judge) ended(to session.Lease) {
 		w.violate(ruleTruth, s.id, "the lease ends without an outcome")
 	}
 	for _, t := range w.cluster.of(s.id) {
-		if t.live() {
+		if t.live() && !t.foreign {
 			w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s while task %s is %s", to.Outcome, t.arn[len(t.arn)-8:], t.status))
 		}
 	}
@@ -391,7 +395,7 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 		flashed := w.now < s.flash+20*time.Second && s.server == nil                                                // one read is enough when no worker is left: the session is taken anew at once
 		inAttempt := !to.LaunchUntil.IsZero() && epoch.Add(s.over).After(to.LaunchUntil.Add(-session.LaunchWindow)) // and it may wake in the moment of the write
 		slept := recently(s.over) || inAttempt
-		toldOver := s.status == session.StatusTerminated && s.queued && w.now-s.over > time.Minute && !w.current.inv.faulted // else it may have been read before
+		toldOver := s.status == session.StatusTerminated && s.queued && w.now-max(s.over, s.lastBlip) > time.Minute && !w.current.inv.faulted // else it may have been read before
 		if toldOver || !s.finished() && !slept && !blind && !flashed {
 			return ", and the session is " + s.status
 		}

@@ -70,7 +70,7 @@ func hasty(kind session.DoubtKind) func(session.View) session.Action {
 		a := session.Next(v)
 		if s, ok := a.(session.Save); ok && s.To.Doubt.Kind == kind && s.To.Doubt.Reads == 1 {
 			return changed(v, func(l *session.Lease) {
-				l.Doubt = session.Doubt{Kind: kind, Reads: 5, At: s.To.Doubt.At.Add(-time.Hour)}
+				l.Doubt = session.Doubt{Kind: kind, Reads: 5, At: s.To.Doubt.At.Add(-2 * time.Minute)}
 			})
 		}
 		return a
@@ -273,10 +273,12 @@ var mutants = []mutant{
 		return session.Next(v)
 	}},
 	{name: "remember failures for ever", next: func(v session.View) session.Action {
-		if in(v, session.Running) {
-			return changed(v, func(l *session.Lease) { l.ConnectedAt = time.Time{} })
+		a := session.Next(v)
+		if s, ok := a.(session.Save); ok && s.To.State == session.Stopping && s.To.Verdict == session.Failed && s.To.Failures <= v.Lease.Failures {
+			s.To.Failures = v.Lease.Failures + 1
+			return s
 		}
-		return session.Next(v)
+		return a
 	}},
 	{name: "count each capacity choice that refuses as a failure", next: func(v session.View) session.Action {
 		a := session.Next(v)
