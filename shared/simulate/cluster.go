@@ -92,7 +92,7 @@ func (c *cluster) run(l tasks.Launch, by *invocation) session.Try {
 	s := w.fleet.byID[l.SessionID]
 	c.serial++
 	t := &task{arn: fmt.Sprintf("arn:aws:ecs:eu-central-1:111122223333:task/outposts/%08d", c.serial), launch: l, s: s, created: w.now, status: provisioning, desired: running,
-		by: by, version: 1, family: familyOf(l.TaskDefinition)}
+		by: by, version: 1, family: tasks.Family(l.TaskDefinition)}
 	if _, err := fmt.Sscanf(l.Ciphertext, "sealed-%d-", &t.unbroken); err != nil {
 		w.violate(ruleToken, s.id, "RunTask carries a ciphertext that is none: "+l.Ciphertext)
 	}
@@ -148,19 +148,6 @@ func choiceOf(provider string) string {
 		}
 	}
 	return provider
-}
-
-func familyOf(definition string) string {
-	from, to := 0, len(definition)
-	for i, r := range definition {
-		switch r {
-		case '/':
-			from = i + 1
-		case ':':
-			to = i
-		}
-	}
-	return definition[from:max(from, to)]
 }
 
 // start plans how the task comes to run, if it does.
@@ -242,7 +229,7 @@ func (c *cluster) forget(t *task) {
 }
 
 // tell is StopTask's effect: the worker is told, and has its time to go.
-func (c *cluster) tell(arn, why string, code string) {
+func (c *cluster) tell(arn, why string) {
 	w := c.w
 	t := c.byARN[arn]
 	if t == nil || t.desired == stopped {
@@ -253,7 +240,7 @@ func (c *cluster) tell(arn, why string, code string) {
 	w.note(t.launch.SessionID, "task %s is told to stop: %s", arn[len(arn)-8:], why)
 	w.announce(t)
 	exit := int32(30)
-	facts := awserr.Stopped{Code: code, Reason: why, ExitCode: &exit}
+	facts := awserr.Stopped{Code: "UserInitiated", Reason: why, ExitCode: &exit}
 	if t.status != running {
 		facts.ExitCode = nil
 	}

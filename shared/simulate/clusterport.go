@@ -62,7 +62,7 @@ func (p tasksPort) Stop(_ context.Context, arn, why string) error {
 		w.judge.clear(id, "StopTask", why)
 	}
 	in := tasks.StopTaskInput("outposts", arn, why)
-	err := w.call(ecsAPI, "StopTask", id, time.Time{}, func() { w.cluster.tell(arn, *in.Reason, "UserInitiated") })
+	err := w.call(ecsAPI, "StopTask", id, time.Time{}, func() { w.cluster.tell(arn, *in.Reason) })
 	if err != nil {
 		return fmt.Errorf("stop task %s: %w", arn, err)
 	}

@@ -23,10 +23,17 @@
 //     a task that runs is missing for at most 45. No such mistake but the first comes twice within 11 minutes.
 //   - The clocks of all functions agree. RunTask is not sent after the deadline of its context, however long the function stood still.
 //
+// # What it cannot show
+//
+// The ports are in memory, so that nothing is seen of the real clients: pages of lists, the SDK's own retries, HTTP, and how answers are read are tests of their own
+// packages. Not every promise is a rule: that a slot is handed on at once, that a sweep goes on where the last one stopped, that one session alone probes a breaker, and
+// that Retry-After is heeded would be missed only as time, calls or, in the end, a session that waits too long.
+//
 // # How it is judged
 //
 // Every [Rule] is checked at the moment that could break it, with the faults on, by what the world knows and not by what the product believes. What may be so for a
-// while (an orphan, a session that waits) breaks its rule when it lasts through a number of sweeps that nothing went wrong in.
+// while (an orphan) breaks its rule when it lasts through a number of sweeps that nothing went wrong in; a session that waits beside a free slot when it has waited too
+// long, the minutes not counted in which something may have kept it waiting.
 //
 // Built with the tag mutants, the tests put faults into the product, one by one, and show that each is found.
 package simulate

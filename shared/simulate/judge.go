@@ -364,20 +364,23 @@ func (j *judge) ended(to session.Lease) {
 			w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s while task %s is %s", to.Outcome, t.arn[len(t.arn)-8:], t.status))
 		}
 	}
-	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
 	// Excused: the claim's call took effect long after it was made, or whoever made it had not heard of our release. Such a claim is found later.
 	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided || w.now-max(s.saidNo, s.lied) < 5*time.Minute
-	if w.fleet.ours(s) && !blind && !slow {
+	if w.fleet.ours(s) && !j.blind(s) && !slow {
 		w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s and the claim is still ours", to.Outcome))
 	}
+}
+
+// blind says whether the session's entry cannot be read, or could not be lately, or by other settings.
+func (j *judge) blind(s *devin) bool {
+	return j.w.settings(s.outpost) == nil || j.unsteady() || j.w.now-s.lastBlip < 5*time.Minute
 }
 
 // decided sees every outcome at the moment when it is written.
 func (j *judge) decided(to session.Lease) {
 	w := j.w
 	s := w.fleet.byID[to.SessionID]
-	blind := w.settings(s.outpost) == nil || j.unsteady() || w.now-s.lastBlip < 5*time.Minute
-	if lie := j.lie(s, to, blind); lie != "" {
+	if lie := j.lie(s, to, j.blind(s)); lie != "" {
 		w.violate(ruleTruth, s.id, "the lease ends as "+string(to.Outcome)+lie)
 	}
 }

@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"cmp"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -12,7 +14,7 @@ type Total struct {
 	Sessions   int
 	Faults     map[Fault]int
 	Violations int
-	Failed     []Report // the first of those that broke a rule, by seed
+	Failed     []Report // some of those that broke a rule, by seed
 	Ends       map[string]int
 	Calls      map[string]int
 }
@@ -55,6 +57,7 @@ func Seeds(opts Options, n int, tell func(Report)) Total {
 		})
 	}
 	group.Wait()
+	slices.SortFunc(t.Failed, func(a, b Report) int { return cmp.Compare(a.Options.Seed, b.Options.Seed) })
 	return t
 }
 

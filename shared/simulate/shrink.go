@@ -19,8 +19,8 @@ func (o Options) Command() string {
 	return s
 }
 
-// Shrink looks for a smaller world that breaks the same rule: fewer sessions, fewer kinds of fault, and a shorter life of the session concerned. What is left
-// out changes chance itself, so that some other seeds are tried as well. It answers the report of the smallest world it found, with the transcript of the session.
+// Shrink looks for a smaller world that breaks the same rule: fewer sessions and fewer kinds of fault. What is left out changes chance itself, so that some other
+// seeds are tried as well. It answers the report of the smallest world it found, with the transcript of the session.
 func Shrink(r Report) Report {
 	rule := r.Violations[0].Rule
 	best := r

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -22,12 +23,16 @@ func TestMain(m *testing.M) {
 func clean(t *testing.T, opts Options, n int) Total {
 	t.Helper()
 	total := Seeds(opts, n, nil)
-	for _, r := range total.Failed {
+	for i, r := range total.Failed {
 		replay := r.Options.Command()
 		if opts.edit != nil { // the command knows only the worlds as their seeds draw them
 			replay = "go test ./shared/simulate -run '^" + t.Name() + "$'"
 		}
 		t.Errorf("seed %d (%s): %s\nreplay: %s", r.Options.Seed, r.Profile, r.Violations[0], replay)
+		if i == 0 {
+			small := Shrink(r)
+			t.Logf("the smallest world that was found: %s\n%s", small.Options.Command(), strings.Join(small.Transcript, "\n"))
+		}
 	}
 	return total
 }

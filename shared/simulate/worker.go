@@ -25,7 +25,7 @@ func (c *cluster) work(t *task) {
 		w.after(w.between(0, 15*time.Minute), func() { c.die(t) })
 	}
 	if w.inject(ForeignStop, w.plan.foreignStops) {
-		w.after(w.between(0, 10*time.Minute), func() { c.tell(t.arn, "by hand", "UserInitiated") })
+		w.after(w.between(0, 10*time.Minute), func() { c.tell(t.arn, "by hand") })
 	}
 	w.after(w.between(time.Second, 40*time.Second), func() { c.connect(t) })
 }
