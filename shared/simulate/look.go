@@ -91,7 +91,7 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 		}
 		unnamed = unnamed || (l == nil || l.AttemptID() != t.launch.AttemptID) && !(t.foreign && blind) // nobody looks for tasks of a definition that is not configured
 		began := j.life(w.store.leases[s.id]).launched
-		old = old || began > 0 && t.created >= began && w.now-began > j.maxAge(s.outpost, slices.Max)
+		old = old || !t.foreign && began > 0 && t.created >= began && w.now-began > j.maxAge(s.outpost, slices.Max)
 		pointless = pointless || s.finished() && w.now-s.over > 30*time.Second
 		stolen = stolen || !ours && f.live(s)
 		proving := session.StartLimit
@@ -103,7 +103,7 @@ func (j *judge) lookAt(s *devin, l *session.Lease, live []*task) {
 	j.lasting(ruleOneTask, s, "two tasks live", wantedTasks > 1, false, 4, 3*time.Minute, tellTasks)
 	j.lasting(ruleUnseen, s, "a task lives that no lease names", unnamed, false, 5, 4*time.Minute, tellTasks)
 	j.lasting(ruleAge, s, "a task lives beyond the maximum age", old, false, 4, 4*time.Minute, tellTasks)
-	j.lasting(ruleBudget, s, "a task lives that did not start or connect in time", unproven, blind || !w.calm(), 10, 15*time.Minute, tellTasks)
+	j.lasting(ruleBudget, s, "a task lives that did not start or connect in time", unproven, blind || !w.calm(), 14, 15*time.Minute, tellTasks)
 	j.lasting(ruleUnseen, s, "a task lives whose session wants none", pointless, blind, 8, 5*time.Minute, tellTasks)
 	j.lasting(ruleUnseen, s, "a task lives whose claim is somebody else's", stolen, blind, 7, 5*time.Minute, tellTasks)
 	j.lasting(ruleEnd, s, "a claim is ours that no lease names", ours && l == nil, blind, 14, 20*time.Minute, func() string { return "the session is " + s.status })
