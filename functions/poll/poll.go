@@ -141,10 +141,9 @@ func list(ctx context.Context, run *functions.Run, o functions.Outpost, most, fi
 	return f, nil
 }
 
-// waiting lists the sessions of an outpost that could be taken, oldest first, and one more than are asked for: those without a live lease and without a not-before
-// in the future.
+// waiting lists the sessions of an outpost that could be taken, in their turn, and one more than are asked for: those without a live lease and without a not-before in
+// the future.
 func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find int) ([]session.Entry, string, error) {
-	now := run.Clock.Now()
 	listing, err := o.Fleet.List(ctx, outposts.ListQuery{Outpost: o.ID, Phase: outposts.PhasePending})
 	if err != nil {
 		return nil, "", err
@@ -155,7 +154,7 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find 
 	}
 	var able []session.Entry
 	for _, raw := range listing.Entries {
-		e := drive.Entry(raw, now)
+		e := drive.Entry(raw, run.Clock.Now())
 		if e.OutpostID != o.ID {
 			continue
 		}
@@ -166,24 +165,39 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find 
 		}
 	}
 	run.Metrics.Count(o.ID, telemetry.Skipped, skipped)
-	sort.SliceStable(able, func(i, j int) bool { return able[i].CreatedAt.Before(able[j].CreatedAt) })
-	held := map[string]bool{}
-	if len(able) > 0 {
-		if err := run.Store.Active(ctx, o.ID, func(l session.Lease) error { held[l.SessionID] = true; return nil }); err != nil {
-			return nil, "", err
-		}
+	free, err := unheld(ctx, run, o.ID, able, find)
+	return free, listing.Cursor, err
+}
+
+// mostUnread is how many leases may be unreadable before a listing gives up: one keeps no other back, but each may take as long as a call may.
+const mostUnread = 3
+
+// unheld leaves out the sessions that have a live lease or are not to be taken yet. Who was given back goes behind those who waited meanwhile.
+func unheld(ctx context.Context, run *functions.Run, outpostID string, able []session.Entry, find int) ([]session.Entry, error) {
+	if len(able) == 0 {
+		return nil, nil
 	}
-	var waiting []session.Entry
-	var unread error
-	since := map[string]time.Time{}                                               // when its turn came: who was given back goes behind those who waited meanwhile
-	for fresh, rest := 0, able; len(rest) > 0 && fresh <= find; rest = rest[1:] { // one more than can be offered tells that sessions wait for slots
-		e := rest[0]
+	now, held := run.Clock.Now(), map[string]bool{}
+	if err := run.Store.Active(ctx, outpostID, func(l session.Lease) error { held[l.SessionID] = true; return nil }); err != nil {
+		return nil, err
+	}
+	sort.SliceStable(able, func(i, j int) bool { return able[i].CreatedAt.Before(able[j].CreatedAt) })
+	var list []session.Entry
+	since := map[string]time.Time{} // by session: when it began to wait
+	fresh, unread := 0, 0
+	for _, e := range able {
+		if fresh > find { // one more than can be offered tells that sessions wait for slots
+			break
+		}
 		if held[e.SessionID] {
 			continue
 		}
 		l, err := run.Store.Get(ctx, e.SessionID)
-		if err != nil { // keeps no other back
-			unread = err
+		if err != nil {
+			if unread++; unread > mostUnread {
+				return nil, err
+			}
+			run.Log.Warn("lease not read, the next listing will", "outpost_id", outpostID, "session_id", e.SessionID, "error", err.Error())
 			continue
 		}
 		if l.Active() || (l != nil && now.Before(l.NotBefore)) {
@@ -194,14 +208,8 @@ func waiting(ctx context.Context, run *functions.Run, o functions.Outpost, find 
 		} else {
 			fresh++
 		}
-		waiting = append(waiting, e)
+		list = append(list, e)
 	}
-	if unread != nil {
-		run.Log.Warn("not every waiting session looked at, the next listing will", "outpost_id", o.ID, "error", unread.Error())
-		if len(waiting) == 0 {
-			return nil, "", unread
-		}
-	}
-	sort.SliceStable(waiting, func(i, j int) bool { return since[waiting[i].SessionID].Before(since[waiting[j].SessionID]) })
-	return waiting[:min(len(waiting), find+1)], listing.Cursor, nil
+	sort.SliceStable(list, func(i, j int) bool { return since[list[i].SessionID].Before(since[list[j].SessionID]) })
+	return list[:min(len(list), find+1)], nil
 }
