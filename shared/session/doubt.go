@@ -19,7 +19,7 @@ var evidence = map[DoubtKind]struct {
 	SeemsMute:      {2, 15 * time.Second, Undecided, "the worker did not connect within " + ConnectLimit.String()},
 }
 
-// doubt counts a read made at the given time, or acts when there have been enough.
+// doubt counts a read begun at the given time, or acts when there have been enough.
 func (v View) doubt(kind DoubtKind, at time.Time) Action {
 	if a, sure := v.confirmed(kind, at); !sure {
 		return a
@@ -35,7 +35,7 @@ func (v View) doubt(kind DoubtKind, at time.Time) Action {
 	return s
 }
 
-// confirmed says whether this read, made at the given time, completes the evidence; if not, what to do meanwhile. A read that comes too soon after the last
+// confirmed says whether this read, begun at the given time, completes the evidence; if not, what to do meanwhile. A read that comes too soon after the last
 // does not count.
 func (v View) confirmed(kind DoubtKind, at time.Time) (Action, bool) {
 	need, d := evidence[kind], v.Lease.Doubt
@@ -49,7 +49,7 @@ func (v View) confirmed(kind DoubtKind, at time.Time) (Action, bool) {
 		return nil, true
 	}
 	to := v.to(v.Lease.State)
-	d.At = at
+	d.At = v.Now // the read was over by then, and the next one is to begin so much later
 	to.Doubt = d
 	return Save{To: to}, false
 }

@@ -288,7 +288,7 @@ func TestTaskThatIsMissingRightAfterItsLaunchIsUnknownAndNotGone(t *testing.T) {
 	answers(t, v, session.Claim{})
 	v.Now = v.Now.Add(1)
 	answers(t, v, session.Save{To: next(l, 32*time.Second+session.LateLaunch+1, func(l *session.Lease) {
-		l.Doubt = session.Doubt{Kind: session.SeemsGone, Reads: 1, At: v.Tasks.At}
+		l.Doubt = session.Doubt{Kind: session.SeemsGone, Reads: 1, At: v.Now}
 	})})
 }
 

@@ -101,7 +101,7 @@ func (l *Lease) AttemptID() string {
 type Doubt struct {
 	Kind  DoubtKind
 	Reads int
-	At    time.Time // of the last read that counted
+	At    time.Time // when the last read that counted was over
 }
 
 // DoubtKind is what the reads say.

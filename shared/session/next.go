@@ -115,9 +115,12 @@ func (v View) seenTwice(first time.Time) bool {
 	return !first.IsZero() && v.Now.Sub(first) >= OrphanAfter
 }
 
+// mayStop says whether a task may be told to stop: not when a stop has just failed.
+func (v View) mayStop() bool { return v.Try.Kind == NotTried || v.Try.Kind == StopSent }
+
 // reapable is an orphan that two sweeps saw and that has not been told to stop, if there is one and nothing has just failed.
 func (v View) reapable() (Task, bool) {
-	if v.Try.Kind != NotTried && v.Try.Kind != StopSent {
+	if !v.mayStop() {
 		return Task{}, false
 	}
 	for _, t := range v.Tasks.List {

@@ -41,10 +41,14 @@ func TestClaimIsReleasedOnlyWhenTheTaskHasStopped(t *testing.T) {
 	v := over(at, ours(session.StatusSuspended, at), outcome(session.Suspended))
 	v.Tasks = tasks(at, task(v.Lease, "RUNNING"))
 	answers(t, v, session.StopTask{ARN: arn, Why: "because"})
-	v.Try = session.Try{Kind: session.StopSent}
+	v.Try = session.Try{Kind: session.StopFailed}
 	answers(t, v, session.Wait{Until: after(at + time.Minute), Why: "the task is stopping"})
-	v.Try, v.Tasks.List[0].Desired = session.Try{}, "STOPPED"
+	v.Try, v.Tasks.List[0].Desired = session.Try{Kind: session.StopSent}, "STOPPED"
 	answers(t, v, session.Wait{Until: after(at + time.Minute), Why: "the task is stopping"})
+	v.Try = session.Try{}
+	answers(t, v, session.Wait{Until: after(at + time.Minute), Why: "the task is stopping"})
+	v.Tasks.List = append(v.Tasks.List, other("RUNNING", at-time.Minute)) // which does not wait for its turn
+	answers(t, v, session.StopTask{ARN: otherARN, Why: "the lease names another attempt"})
 	v.Tasks = tasks(at, stopped(v.Lease, session.Exit{}))
 	answers(t, v, session.Release{})
 }

@@ -23,14 +23,14 @@ func (v View) settled() (Action, bool) {
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the session's tasks cannot be listed"}), false
 	}
 	own, ok := v.own()
-	if ok && own.Live() {
-		if own.Desired != "STOPPED" && v.Try.Kind == NotTried {
-			return StopTask{ARN: own.ARN, Why: l.Reason}, false
-		}
-		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the task is stopping"}), false
+	if ok && own.Live() && own.Desired != "STOPPED" && v.mayStop() {
+		return StopTask{ARN: own.ARN, Why: l.Reason}, false
 	}
 	if t, found := v.reapable(); found {
 		return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}, false
+	}
+	if ok && own.Live() {
+		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the task is stopping"}), false
 	}
 	if v.orphaned() {
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "a task of another attempt is being watched"}), false

@@ -117,7 +117,7 @@ func (c *cluster) run(l tasks.Launch, by *invocation) session.Try {
 // foreign is a task that somebody starts for the session by hand. Its worker never connects.
 func (c *cluster) foreign(s *devin) {
 	w := c.w
-	if len(c.of(s.id)) == 0 { // there is none to take after
+	if len(c.of(s.id)) == 0 || slices.ContainsFunc(c.of(s.id), func(t *task) bool { return t.foreign }) { // there is none to take after, or it was done before
 		return
 	}
 	c.serial++

@@ -166,7 +166,10 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 	s.claimed, s.holder, s.deadline, s.granted, s.asked = true, who, w.now+claimLife, w.now, w.begun
 	f.changed(s)
 	w.note(s.id, "claimed by us until %s", clockText(s.deadline))
+	lied := s.lied
+	s.lied = 0 // what a claim answers is so
 	c := outposts.Claim{Entry: f.entry(s), ConnectToken: outposts.Secret(s.token), GatewayURL: "wss://gateway.devin.example/", Life: claimLife}
+	s.lied = lied
 	if s.badClaims > 0 && !w.faultsOff {
 		s.badClaims--
 		s.badly = w.now
