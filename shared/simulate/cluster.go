@@ -189,6 +189,9 @@ func (c *cluster) move(t *task, status string) {
 		c.starting--
 	}
 	t.status = status
+	if status == running {
+		c.w.judge.ran[t.launch.OutpostID+"/"+choiceOf(t.launch.Provider)] = c.w.now
+	}
 	t.version++
 	c.w.note(t.launch.SessionID, "task %s is %s", t.arn[len(t.arn)-8:], status)
 	c.w.announce(t)

@@ -20,6 +20,7 @@ type judge struct {
 	until      map[string]time.Time     // attempt id → its last LaunchUntil
 	lives      map[string]*life         // by session
 	renamed    map[string]time.Duration // by session: when its lease last named another attempt, or none
+	ran        map[string]time.Duration // by outpost and capacity choice: when a task last came to run
 	deployed   []deployment
 	open       []*devin // sessions to which something may still happen
 	live       []*task  // for look
@@ -45,7 +46,7 @@ type deployment struct {
 
 func newJudge(w *world) *judge {
 	return &judge{w: w, conditions: map[conditionOf]condition{}, waits: map[*devin]waiting{}, until: map[string]time.Time{}, lives: map[string]*life{},
-		renamed: map[string]time.Duration{}, deployed: []deployment{{-time.Hour, w.plan.config, ""}}}
+		renamed: map[string]time.Duration{}, ran: map[string]time.Duration{}, deployed: []deployment{{-time.Hour, w.plan.config, ""}}}
 }
 
 // lease is the session's lease; nil when it has none that is active.
@@ -280,7 +281,7 @@ func (j *judge) stops(t *task, why string) {
 	case j.old(*l) || s.finished() || w.now-max(s.broken, s.saidNo) < 10*time.Minute || !w.fleet.ours(s):
 	case t.serving && s.server == t && s.status == session.StatusRunning && w.now-s.since > 2*time.Minute:
 		w.violate(ruleEvidence, s.id, "a healthy worker is told to stop: "+why)
-	case !t.serving && t.status == running && w.now-t.created < session.ConnectLimit:
+	case !t.serving && t.status == running && w.now-t.created < session.ConnectLimit && l.Outcome != session.Drained: // whose launch may land after the drain
 		w.violate(ruleEvidence, s.id, "a worker that has still time to connect is told to stop: "+why)
 	}
 }

@@ -68,10 +68,12 @@ func (j *judge) excused(s *devin) bool {
 	return !w.calm() || w.within(w.plan.hangs, s.outpost) || w.now-fault < time.Minute || j.quiet(s.outpost) || held || j.behind(s)
 }
 
-// behind says whether others are to be tried before the session while there is no capacity: each takes a free slot for a moment, in turn.
+// behind says whether others are to be tried before the session while no capacity choice serves anybody: each takes a free slot for a moment, in turn.
 func (j *judge) behind(s *devin) bool {
 	w, o := j.w, j.w.settings(s.outpost)
-	if slices.ContainsFunc(o.Capacity, func(c config.Capacity) bool { return !w.lately(w.plan.capacity, c.Name, time.Minute) }) {
+	if slices.ContainsFunc(o.Capacity, func(c config.Capacity) bool {
+		return !w.lately(w.plan.capacity, c.Name, time.Minute) && !j.shut(s.outpost, c.Name)
+	}) {
 		return false
 	}
 	free := o.MaxSessions - w.store.counter(s.outpost).SlotsUsed
@@ -105,7 +107,7 @@ func (j *judge) held(outpost string) (all, some bool) {
 }
 
 // shut says whether a capacity choice has a bad image, or had one and may not have been proven since: a slow start of the last task, the breaker, and a slow probe take
-// their time, and without capacity nothing is proven.
+// their time, and without capacity, or while the outpost drains, nothing is proven.
 func (j *judge) shut(outpost, choice string) bool {
 	const proving = 90 * time.Minute
 	w := j.w
@@ -119,6 +121,6 @@ func (j *judge) shut(outpost, choice string) bool {
 				until = max(until, gone.to+proving)
 			}
 		}
-		return w.now < until
+		return w.now < until || j.ran[outpost+"/"+choice] < o.to
 	})
 }
