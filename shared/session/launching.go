@@ -96,6 +96,9 @@ func untasked(v View) Action {
 		return Claim{}
 	}
 	if !l.NotBefore.IsZero() { // between two rounds
+		if t, found := v.reapable(); found {
+			return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}
+		}
 		if v.Now.Before(l.NotBefore) {
 			return Wait{Until: l.NotBefore, Why: l.Reason}
 		}

@@ -27,6 +27,7 @@ type devin struct {
 	unbroken int           // rises whenever a claim begins; tokens of one unbroken claim stay good
 	granted  time.Duration // when a claim of ours was last made or renewed
 	asked    time.Duration // when that call was made
+	askedBy  *invocation   // by whom
 	waiting  time.Duration // since when it stands in the queue unclaimed
 	created  time.Duration // when it was queued
 

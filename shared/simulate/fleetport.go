@@ -164,6 +164,9 @@ func (f *fleet) claim(s *devin, who string) (outposts.Claim, error) {
 		s.token = fmt.Sprintf("connect-token-%s-%d", s.id, s.unbroken)
 	}
 	s.claimed, s.holder, s.deadline, s.granted, s.asked = true, who, w.now+claimLife, w.now, w.begun
+	if s.askedBy = nil; !w.late && w.current != nil {
+		s.askedBy = w.current.inv
+	}
 	f.changed(s)
 	w.note(s.id, "claimed by us until %s", clockText(s.deadline))
 	lied := s.lied

@@ -366,10 +366,15 @@ func (j *judge) ended(to session.Lease) {
 		}
 	}
 	// Excused: the claim's call took effect long after it was made, or whoever made it had not heard of our release. Such a claim is found later.
-	slow := s.granted-s.asked > 2*time.Second || s.freed > j.life(to).decided || w.now-max(s.saidNo, s.lied) < 5*time.Minute
+	slow := s.granted-s.asked > 2*time.Second || j.unheard(s) || s.freed > j.life(to).decided || w.now-max(s.saidNo, s.lied) < 5*time.Minute
 	if w.fleet.ours(s) && !j.blind(s) && !slow {
 		w.violate(ruleEnd, s.id, fmt.Sprintf("the lease ends as %s and the claim is still ours", to.Outcome))
 	}
+}
+
+// unheard says whether somebody else's claim of the session was granted just now, who gives it back when the lease has ended meanwhile.
+func (j *judge) unheard(s *devin) bool {
+	return j.w.now-s.granted < 2*time.Second && j.w.current != nil && s.askedBy != j.w.current.inv
 }
 
 // blind says whether the session's entry cannot be read, or could not be lately, or by other settings.
@@ -404,7 +409,7 @@ func (j *judge) lie(s *devin, to session.Lease, blind bool) string {
 			return ", and the session is " + s.status
 		}
 	case session.Lost:
-		if w.fleet.ours(s) && s.granted-s.asked < 2*time.Second && !blind && !recently(max(s.broken, s.lied)) {
+		if w.fleet.ours(s) && s.granted-s.asked < 2*time.Second && !j.unheard(s) && !blind && !recently(max(s.broken, s.lied)) {
 			return ", and the claim is ours"
 		}
 	case session.Refused:
