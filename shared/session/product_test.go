@@ -70,7 +70,11 @@ func leases() []named[*session.Lease] {
 
 func entries() []named[func(at time.Duration) session.Entry] {
 	still := func(e session.Entry) func(time.Duration) session.Entry {
-		return func(at time.Duration) session.Entry { e.At = after(at); return e }
+		return func(at time.Duration) session.Entry { // of its own: several tests ask at once
+			read := e
+			read.At = after(at)
+			return read
+		}
 	}
 	list := []named[func(time.Duration) session.Entry]{
 		{"unread", func(time.Duration) session.Entry { return session.Entry{} }},
