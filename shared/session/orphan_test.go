@@ -70,6 +70,16 @@ func TestTaskOfAnotherAttemptIsStoppedWhileItsOwnGoesOn(t *testing.T) {
 	answers(t, v, session.Wait{Until: after(3 * time.Minute), Why: "all is well"})
 }
 
+func TestTaskOfAnotherAttemptIsStoppedBetweenTwoRoundsOfLaunching(t *testing.T) {
+	t.Parallel()
+	l := with(held(session.Launching), func(l *session.Lease) { l.NotBefore, l.Reason = after(10*time.Minute), "no room" })
+	v := view(l, 2*time.Minute)
+	v.Tasks = tasks(2*time.Minute, other("RUNNING", time.Minute))
+	answers(t, v, session.StopTask{ARN: otherARN, Why: "the lease names another attempt"})
+	v.Try, v.Tasks.List[0].Desired = session.Try{Kind: session.StopSent}, "STOPPED"
+	answers(t, v, session.Wait{Until: after(10 * time.Minute), Why: "no room"})
+}
+
 func TestTaskOfAnotherAttemptThatCannotBeStoppedKeepsNeitherTheClaimNorTheAgeLimitFromTheirs(t *testing.T) {
 	t.Parallel()
 	l := held(session.Running)
