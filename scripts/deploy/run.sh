@@ -43,7 +43,7 @@ fi
 
 $cdk diff
 if grep -q container-assets cdk.out/*.template.json 2>/dev/null && ! "${CDK_DOCKER:-docker}" info >/dev/null 2>&1; then
-	fail "the worker's image is built on this machine, and ${CDK_DOCKER:-docker} does not answer; start it (the CDK takes another builder from CDK_DOCKER), or name a complete image of yours (\"image\" in cdk.json)"
+	fail "the worker's image is built on this machine, and ${CDK_DOCKER:-Docker} does not answer; start it (the CDK takes another builder from CDK_DOCKER), or name a complete image of yours (\"image\" in cdk.json)"
 fi
 ask "Deploy this?" || fail "nothing was changed"
 $cdk deploy --require-approval never "$@"
