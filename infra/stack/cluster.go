@@ -12,8 +12,6 @@ var providers = map[settings.Capacity]string{settings.Fargate: "FARGATE", settin
 
 type cluster struct {
 	name, arn *string
-	// providers must be attached before the configuration names them.
-	providers awsecs.CfnClusterCapacityProviderAssociations
 }
 
 // newCluster makes a cluster of its own: permissions and task events are narrowed to it. Both Fargate providers are attached always, so that a change of
@@ -23,10 +21,10 @@ func (d *Deployment) newCluster() cluster {
 		ClusterSettings: []any{awsecs.CfnCluster_ClusterSettingsProperty{Name: jsii.String("containerInsights"), Value: jsii.String("disabled")}},
 	})
 	d.accept(c, "AwsSolutions-ECS4", "Container Insights bills by metric; what matters of tasks is in the metrics of our own")
-	providers := awsecs.NewCfnClusterCapacityProviderAssociations(d.Stack, jsii.String("CapacityProviders"), &awsecs.CfnClusterCapacityProviderAssociationsProps{
+	awsecs.NewCfnClusterCapacityProviderAssociations(d.Stack, jsii.String("CapacityProviders"), &awsecs.CfnClusterCapacityProviderAssociationsProps{
 		Cluster:                         c.Ref(),
 		CapacityProviders:               &[]any{"FARGATE", "FARGATE_SPOT"},
 		DefaultCapacityProviderStrategy: []any{},
 	})
-	return cluster{name: c.Ref(), arn: c.AttrArn(), providers: providers}
+	return cluster{name: c.Ref(), arn: c.AttrArn()}
 }

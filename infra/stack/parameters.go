@@ -34,7 +34,6 @@ func (d *Deployment) newParameters() (names []string) {
 			}, nil),
 		})
 		parameter.AddResourceDependency(w.definition, nil)
-		parameter.AddResourceDependency(d.cluster.providers, nil)
 		d.parameters = append(d.parameters, parameter)
 		names = append(names, name)
 	}
