@@ -27,8 +27,8 @@ func alive(v View) Action {
 	case Unclear:
 		return Wait{Until: v.Try.Until, Why: v.Try.Reason}
 	}
-	if t, ok := v.reapable(); ok {
-		return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}
+	if a, found := v.reap(); found {
+		return a
 	}
 	if !l.Deadline.IsZero() && v.Now.After(l.Deadline) {
 		return v.stop(GaveUp, StoppedByUs, "the session reached its maximum age")

@@ -96,8 +96,8 @@ func untasked(v View) Action {
 		return Claim{}
 	}
 	if !l.NotBefore.IsZero() { // between two rounds
-		if t, found := v.reapable(); found {
-			return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}
+		if a, found := v.reap(); found {
+			return a
 		}
 		if v.Now.Before(l.NotBefore) {
 			return Wait{Until: l.NotBefore, Why: l.Reason}

@@ -130,3 +130,9 @@ func (v View) reapable() (Task, bool) {
 	}
 	return Task{}, false
 }
+
+// reap stops a reapable orphan beside a lease that lives, if there is one.
+func (v View) reap() (Action, bool) {
+	t, found := v.reapable()
+	return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}, found
+}

@@ -26,8 +26,8 @@ func (v View) settled() (Action, bool) {
 	if ok && own.Live() && own.Desired != "STOPPED" && v.mayStop() {
 		return StopTask{ARN: own.ARN, Why: l.Reason}, false
 	}
-	if t, found := v.reapable(); found {
-		return StopTask{ARN: t.ARN, Why: "the lease names another attempt"}, false
+	if a, found := v.reap(); found {
+		return a, false
 	}
 	if ok && own.Live() {
 		return v.meanwhile(Wait{Until: v.Now.Add(LookAgain), Why: "the task is stopping"}), false
